@@ -24,4 +24,9 @@ export interface RunLog {
    * reason if the owner gives up waiting.
    */
   commit(commit: Commit): Promise<void>;
+  /**
+   * After `HISTORY_GONE`: lets the next commit begin the chain anew, if the log holds no message of
+   * the run and so none of another owner; otherwise rejects with `FENCED`.
+   */
+  restartChain(): Promise<void>;
 }
