@@ -20,6 +20,7 @@ export type Code =
   | 'INGEST_TAKEN_OVER'
   | 'FENCED'
   | 'CANCELLED'
+  | 'BRIDGE_UNREACHABLE'
   | 'DATA_DIR_IN_USE'
   | 'DATA_DIR_INVALID'
   | 'ADDRESS_IN_USE'
