@@ -1,6 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type Event, EventSchema } from '#gen/hep/event/v1/event_pb.js';
-import { type FrameKind, hot, writeHotFrame } from '../hep/hot-frame.js';
+import type { FrameKind } from '../hep/frame-kind.js';
+import { hot, writeHotFrame } from '../hep/hot-frame.js';
 import { asBatchField, type BatchQueue, type EncodedEvents } from './batch-queue.js';
 import { varintSize, writeVarint } from './wire.js';
 

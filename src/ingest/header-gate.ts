@@ -62,16 +62,18 @@ export function createHeaderGate(strict: boolean): HeaderGate {
     },
     decide(payload, line) {
       const verdict = headerVerdict(payload);
-      if (verdict.accepted) {
-        state = 'open';
-      } else {
-        const reason =
-          verdict.reason === 'HEADER_MISSING'
-            ? OutcomeReason.HEADER_MISSING
-            : OutcomeReason.HEADER_UNSUPPORTED;
-        refuse(reason, verdict.detail, line);
+      switch (verdict) {
+        case 'ACCEPTED':
+          state = 'open';
+          break;
+        case 'HEADER_MISSING':
+          refuse(OutcomeReason[verdict], `the first frame is no hep_header`, line);
+          break;
+        case 'HEADER_UNSUPPORTED':
+          refuse(OutcomeReason[verdict], unsupported(payload), line);
+          break;
       }
-      return verdict.accepted;
+      return verdict === 'ACCEPTED';
     },
     release() {
       const released = held;
@@ -79,4 +81,9 @@ export function createHeaderGate(strict: boolean): HeaderGate {
       return released;
     },
   };
+}
+
+function unsupported(payload: Event['payload']): string {
+  const hep = payload.case === 'hepHeader' ? payload.value.hep.slice(0, 64) : '';
+  return `hep_header says hep ${JSON.stringify(hep)}; this bridge reads v1`;
 }

@@ -1,23 +1,24 @@
 import { create } from '@bufbuild/protobuf';
 import {
-  type Event,
   MalformedLine_Reason,
   MalformedLineSchema,
   OversizeLineSchema,
   type ProtocolViolation,
 } from '#gen/hep/event/v1/event_pb.js';
 import { decodeLine } from '../hep/decode-line.js';
-import type { FrameKind } from '../hep/hot-frame.js';
+import type { FrameKind } from '../hep/frame-kind.js';
 import { isBlank } from '../hep/is-blank.js';
-import { createOrderRules } from '../hep/order-rules.js';
 import type { EventBody, EventWriter } from './event-writer.js';
-import { createHeaderGate } from './header-gate.js';
 import type { Refusal } from './outcome.js';
 import { createLineSplitter } from './split-lines.js';
-import { createStreamFacts, type StreamFacts } from './stream-facts.js';
+import type { StreamFacts } from './stream-facts.js';
+import type { StreamState } from './stream-state.js';
 
 export interface LineEventsOptions {
   readonly writer: EventWriter;
+  readonly state: StreamState;
+  /** Position in the source of the first byte that will be pushed. */
+  readonly startOffset: number;
   readonly maxLineBytes: number;
   /** Note the first violation or line that is no frame; the caller then ends the run. */
   readonly strict: boolean;
@@ -45,31 +46,16 @@ export interface LineEvents {
   push(chunk: Uint8Array, nowUs: number): void;
   /** The source is at its end. */
   end(nowUs: number): void;
-  /**
-   * An adopting owner shows the run's stored events, in order, before the first `push`, so that it
-   * knows the header, open turns and answer again.
-   */
-  restore(event: Event): void;
-}
-
-/** Where an adopting owner goes on. */
-export interface SourcePosition {
-  readonly offset: number;
 }
 
 const MAX_BLANK_BYTES = 65_536;
 const LF = Uint8Array.of(0x0a);
 const NO_BYTES = new Uint8Array(0);
 
-export function createLineEvents(
-  options: LineEventsOptions,
-  position: SourcePosition = { offset: 0 },
-): LineEvents {
-  const { writer, strict } = options;
-  const facts = createStreamFacts();
-  const gate = createHeaderGate(strict);
-  const rules = createOrderRules();
-  let eventOffset = position.offset;
+export function createLineEvents(options: LineEventsOptions): LineEvents {
+  const { writer, strict, startOffset } = options;
+  const { facts, gate, rules } = options.state;
+  let eventOffset = startOffset;
   let blank: Uint8Array[] = [];
   let blankBytes = 0;
   let strictBreach = '';
@@ -77,7 +63,7 @@ export function createLineEvents(
   let truncated = false;
   let orderViolation: ProtocolViolation | undefined;
 
-  const splitter = createLineSplitter({ line, oversize }, options.maxLineBytes, position.offset);
+  const splitter = createLineSplitter({ line, oversize }, options.maxLineBytes, startOffset);
 
   function admits(kind: FrameKind, turnId: number): boolean {
     orderViolation = rules.check(kind, turnId);
@@ -115,9 +101,7 @@ export function createLineEvents(
       if (!gate.decide(payload, bytes)) return;
       emitHeld();
     }
-    if (payload.case !== undefined && payload.case !== 'unknownFrame' && !isOrderChecked) {
-      orderViolation = rules.check(payload.case as FrameKind, turnId);
-    }
+    if (!isOrderChecked) orderViolation = rules.check(payload.case, turnId);
     const all = orderViolation === undefined ? violations : [...violations, orderViolation];
     const [first] = all;
     if (first !== undefined) breach(`${payload.case}: ${first.field} ${first.detail}`);
@@ -234,33 +218,5 @@ export function createLineEvents(
       if (gate.state === 'before-header') emitHeld();
       writer.flush();
     },
-    restore(event) {
-      const { payload } = event;
-      if (payload.case === undefined) return;
-      if (payload.case === 'hepHeader' && gate.state === 'before-header')
-        gate.decide(payload, NO_BYTES);
-      const turnId = (payload.value as { turnId?: bigint }).turnId;
-      if (isKnownFrame(payload.case)) rules.check(payload.case, turnId);
-      facts.observe(payload, Number(event.sequence));
-    },
   };
 }
-
-function isKnownFrame(kind: string): kind is FrameKind {
-  return KNOWN_FRAMES.has(kind);
-}
-
-const KNOWN_FRAMES: ReadonlySet<string> = new Set<FrameKind>([
-  'hepHeader',
-  'agentStart',
-  'messageStart',
-  'messageDelta',
-  'toolStart',
-  'toolDelta',
-  'toolLiveness',
-  'turnDone',
-  'turnError',
-  'cancelled',
-  'compactionStart',
-  'compactionEnd',
-]);

@@ -19,6 +19,7 @@ import { type RunEnd, runFinished } from './run-finished.js';
 import type { RunLog } from './run-log.js';
 import { createStderrQueue } from './stderr-queue.js';
 import type { StreamFacts } from './stream-facts.js';
+import { createStreamState, type StreamState } from './stream-state.js';
 
 export interface RunLimits {
   /** Bytes of a line, without 0x0A. */
@@ -39,8 +40,8 @@ export const DEFAULT_RUN_LIMITS: RunLimits = {
 export interface RunResume {
   readonly position: ChainPosition;
   readonly lastSequence: number;
-  /** The run's stored events, in order. */
-  readonly events: Iterable<Event>;
+  /** Rebuilt from the run's stored events. */
+  readonly state: StreamState;
 }
 
 export interface RunOptions {
@@ -88,12 +89,14 @@ export function createRun(options: RunOptions): Run {
   const queue = createBatchQueue(runId, limits.maxMessageBytes, resume?.position);
   const writer = createEventWriter(queue, resume?.lastSequence);
   const source = resume?.position.offsets ?? { stdout: 0, stderr: 0 };
-  const lines = createLineEvents(
-    { writer, maxLineBytes: limits.maxLineBytes, strict },
-    { offset: source.stdout },
-  );
+  const lines = createLineEvents({
+    writer,
+    state: resume?.state ?? createStreamState(strict),
+    maxLineBytes: limits.maxLineBytes,
+    strict,
+    startOffset: source.stdout,
+  });
   const stderr = createStderrQueue(source.stderr);
-  for (const event of resume?.events ?? []) lines.restore(event);
 
   let committed = { sequence: resume?.lastSequence ?? 0, offsets: source };
   let waiters: { until: () => boolean; resolve: () => void; reject: (e: BridgeError) => void }[] =
@@ -138,10 +141,11 @@ export function createRun(options: RunOptions): Run {
     if (isCommitting || failure !== undefined) return;
     isCommitting = true;
     try {
-      for (let taken = queue.take() ?? takeStderr(); taken !== undefined; ) {
-        await commit(taken);
+      for (;;) {
+        const taken = queue.take() ?? takeStderr();
         settleWaiters();
-        taken = queue.take() ?? takeStderr();
+        if (taken === undefined) break;
+        await commit(taken);
       }
     } catch (thrown) {
       failure = toBridgeError(thrown);

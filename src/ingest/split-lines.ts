@@ -79,14 +79,14 @@ export function createLineSplitter(
   function overflow(source: Uint8Array, start: number, end: number): void {
     const rest = source.subarray(start, end);
     if (oversize === undefined) {
-      const head = carry.subarray(0, Math.min(carried, OVERSIZE_PREFIX_BYTES));
-      const tail = rest.subarray(0, OVERSIZE_PREFIX_BYTES - head.length);
-      const prefix = new Uint8Array(head.length + tail.length);
-      prefix.set(head);
-      prefix.set(tail, head.length);
-      const hash = createHash('sha256').update(carry.subarray(0, carried));
-      oversize = { hash, prefix, lineBytes: carried };
+      const held = carry.subarray(0, carried);
+      const prefix = held.slice(0, OVERSIZE_PREFIX_BYTES);
+      oversize = { hash: createHash('sha256').update(held), prefix, lineBytes: carried };
       release();
+    }
+    if (oversize.prefix.length < OVERSIZE_PREFIX_BYTES) {
+      const more = rest.subarray(0, OVERSIZE_PREFIX_BYTES - oversize.prefix.length);
+      oversize.prefix = Buffer.concat([oversize.prefix, more]);
     }
     oversize.hash.update(rest);
     oversize.lineBytes += rest.length;

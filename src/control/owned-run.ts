@@ -1,0 +1,19 @@
+import type { RunFinished } from '#gen/hep/event/v1/event_pb.js';
+import type { BridgeError } from '../errors.js';
+import type { Run } from '../ingest/run.js';
+import type { RunRecord } from '../log/run-index.js';
+import type { CancelDesk } from './cancel-desk.js';
+
+/** A run that this gateway writes. */
+export interface OwnedRun {
+  readonly run: Run;
+  readonly desk: CancelDesk;
+  /** Where its source comes from. */
+  readonly kind: 'child' | 'ingest';
+  /** The projection as last written. */
+  readonly record: RunRecord;
+  /** Resolves with RunFinished once it is committed; rejects if the log took the run away. */
+  readonly finished: Promise<RunFinished>;
+  /** What took the run away from this owner; undefined while it owns it. */
+  readonly failure: BridgeError | undefined;
+}
