@@ -1,6 +1,7 @@
 import type { Keeper } from '../keeper/keeper.js';
 import type { SpawnAnswer, SpawnFailure, SpawnRequest } from '../keeper/protocol.js';
 import { awaitExit } from '../spool/await-exit.js';
+import { readExit } from '../spool/exit-file.js';
 import { type FollowOptions, followSpool, type SpoolItem } from '../spool/follow.js';
 import { readProcessRecord } from '../spool/process-file.js';
 import { type Signalled, signalChild } from './child-signaller.js';
@@ -68,7 +69,7 @@ function childSource(keeper: Keeper, runId: string, dir: string, pid: number): C
       const over = new AbortController();
       const stop = (): void => over.abort();
       signal?.addEventListener('abort', stop);
-      if (signal?.aborted) stop();
+      if (signal?.aborted || readExit(dir) !== undefined) stop();
       // Not from `events`: the exit must not wait for a slow reader.
       const exit = awaitExit(dir, over.signal).then(stop, () => undefined);
       try {

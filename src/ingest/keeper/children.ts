@@ -125,8 +125,10 @@ export class KeptChildren {
       writeProcessRecord(request.spoolDir, { ...identity, keeper: this.#keeper });
       rmSync(marker, { force: true });
     } catch (error) {
-      // The child runs and is known here; only a keeper that came after this one would not know it.
-      console.error(`process record of run ${request.runId}:`, error);
+      // Nobody could take up a child that is not on record: it must not run.
+      this.signal({ runId: request.runId, signal: 'SIGKILL', group: true });
+      const message = `the child could not be recorded and was killed: ${String(error)}`;
+      return { error: errnoCode(error) ?? 'EIO', message };
     }
     return pick(running);
   }

@@ -15,6 +15,9 @@ export interface KeeperServerOptions {
   readonly identity: ProcessIdentity;
 }
 
+/** The bridge that started it may be slow to connect, however short `idleMs` is. */
+const firstBridgeMs = 5_000;
+
 /**
  * Listens for bridges and answers them, until it has neither children nor a bridge for `idleMs`
  * (at once after `stop` or SIGTERM, unless a bridge has connected since). Resolves then, with the state file
@@ -26,14 +29,16 @@ export async function serveKeeper(
 ): Promise<void> {
   const bridges = new Set<Socket>();
   let stopping = false;
+  let expected = true;
   let idleTimer: NodeJS.Timeout | undefined;
   const end = new AbortController();
 
   const considerEnd = (): void => {
     clearTimeout(idleTimer);
     if (children.count > 0 || bridges.size > 0) return;
+    const patienceMs = expected ? Math.max(idleMs, firstBridgeMs) : idleMs;
     if (stopping) end.abort();
-    else idleTimer = setTimeout(() => end.abort(), idleMs);
+    else idleTimer = setTimeout(() => end.abort(), patienceMs);
   };
   const children = new KeptChildren(identity, considerEnd);
 
@@ -54,6 +59,7 @@ export async function serveKeeper(
     bridges.add(socket);
     clearTimeout(idleTimer);
     stopping = false;
+    expected = false;
     readLines(socket, (line) => {
       const request = decodeRequest(line);
       if (request === undefined) {

@@ -16,7 +16,7 @@ export async function startKeeper(
 ): Promise<void> {
   const entry = keeperEntry();
   const logPath = join(dataDir, 'keeper.log');
-  const log = openSync(logPath, 'a', 0o600);
+  const log = openLog(logPath);
   const args = [entry, '--data-dir', dataDir, '--idle-ms', String(idleMs)];
   // Nothing of the bridge's environment: NODE_OPTIONS and secrets are not the keeper's.
   const env = { PATH: process.env.PATH ?? '/usr/bin:/bin' };
@@ -51,5 +51,14 @@ export async function startKeeper(
   } finally {
     keeper.stdout?.destroy();
     keeper.unref();
+  }
+}
+
+function openLog(path: string): number {
+  try {
+    return openSync(path, 'a', 0o600);
+  } catch (cause) {
+    const message = `no keeper can be started: ${path} cannot be written`;
+    throw new BridgeError('KEEPER_UNREACHABLE', message, { cause });
   }
 }

@@ -48,7 +48,7 @@ export async function openKeeper(): Promise<KeeperFixture> {
       runId,
       argv,
       cwd: options.cwd ?? dataDir,
-      env: options.env ?? { PATH: process.env['PATH'] ?? '' },
+      env: options.env ?? { PATH: process.env.PATH ?? '' },
       stdin: options.stdin ?? 'null',
     });
   };

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSpool } from '../../../src/ingest/spool/run-spool.js';
 import { readProcessRecord } from '../../../src/ingest/spool/process-file.js';
+import { createSpool } from '../../../src/ingest/spool/run-spool.js';
 import { ended, known, openKeeper, run } from './keeper-fixture.js';
 
 test.each([0, 1, 3, 64, 130, 143])('an exit with code %i is on file as that code', async (code) => {
