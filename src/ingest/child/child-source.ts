@@ -20,9 +20,10 @@ export interface ChildSource {
   readonly runId: string;
   /** The run's spool directory. */
   readonly dir: string;
-  readonly pid: number;
+  /** Undefined if a keeper died while it started the child and no process of it is left. */
+  readonly pid: number | undefined;
   /** What it writes from these offsets on, then how it ended; see `followSpool`. May be called again. */
-  events(options: Omit<FollowOptions, 'dir'>): AsyncIterable<SpoolItem>;
+  events(options: Omit<FollowOptions, 'dir' | 'gone'>): AsyncIterable<SpoolItem>;
   /** Sends one signal, on record nowhere. Never rejects. */
   signal(signal: NodeJS.Signals, options: { readonly group: boolean }): Promise<Signalled>;
   /**
@@ -45,7 +46,10 @@ export interface StartChildOptions extends Omit<SpawnRequest, 'spoolDir'> {
 export async function startChild(options: StartChildOptions): Promise<ChildSource | SpawnFailure> {
   const { keeper, dir, ...request } = options;
   const answer: SpawnAnswer = await keeper.spawn({ ...request, spoolDir: dir });
-  return 'error' in answer ? answer : childSource(keeper, request.runId, dir, answer.pid);
+  if (!('error' in answer)) return childSource(keeper, request.runId, dir, answer.pid);
+  // It may have run, written and ended: a source without a process, of which the end is unknown.
+  if (answer.error === 'SPAWN_UNKNOWN') return childSource(keeper, request.runId, dir, undefined);
+  return answer;
 }
 
 /**
@@ -57,19 +61,24 @@ export function adoptChild(keeper: Keeper, runId: string, dir: string): ChildSou
   return record === undefined ? undefined : childSource(keeper, runId, dir, record.pid);
 }
 
-function childSource(keeper: Keeper, runId: string, dir: string, pid: number): ChildSource {
+function childSource(
+  keeper: Keeper,
+  runId: string,
+  dir: string,
+  pid: number | undefined,
+): ChildSource {
   const marks = spoolMarks(dir);
   return {
     runId,
     dir,
     pid,
-    events: (options) => followSpool({ ...options, dir }),
+    events: (options) => followSpool({ ...options, dir, gone: pid === undefined }),
     signal: async (signal, { group }) => await signalChild(keeper, { runId, dir }, signal, group),
     escalate: async ({ signal, ...options }) => {
       const over = new AbortController();
       const stop = (): void => over.abort();
       signal?.addEventListener('abort', stop);
-      if (signal?.aborted || readExit(dir) !== undefined) stop();
+      if (signal?.aborted || pid === undefined || readExit(dir) !== undefined) stop();
       // Not from `events`: the exit must not wait for a slow reader.
       const exit = awaitExit(dir, over.signal).then(stop, () => undefined);
       try {

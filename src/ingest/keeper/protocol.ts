@@ -22,7 +22,8 @@ export interface SpawnRequest {
 
 /**
  * Why a child was not started. `CWD_*` and `STDIN_*` name what the system's code alone would not;
- * `SPAWN_UNKNOWN`: a keeper died while it started this run, and no process of it is left;
+ * `SPAWN_UNKNOWN`: a keeper died while it started this run; no process of it is left, but one may have
+ * run, and what it wrote is in the spool;
  * anything else is the system's own code, such as `ENOENT`, `EACCES` or `E2BIG`.
  */
 export interface SpawnFailure {

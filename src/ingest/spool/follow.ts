@@ -11,6 +11,8 @@ export interface FollowOptions {
   /** Byte offset of the first byte of stdout to deliver. */
   readonly fromStdout: number;
   readonly fromStderr: number;
+  /** Nobody writes any more and nobody saw the end: deliver what there is. Default false. */
+  readonly gone?: boolean;
   /** Ends the wait: the iteration then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -54,6 +56,7 @@ export async function* followSpool(options: FollowOptions): AsyncGenerator<Spool
     exit: undefined,
     exitMayBeThere: true,
   };
+  if (options.gone) giveUp(state);
   let woken = false;
   let wake = (): void => undefined;
   const rouse = (): void => {
@@ -142,13 +145,18 @@ function lookAround(state: FollowState): boolean {
   if (stdout.size > stdout.offset || stderr.size > stderr.offset) return true;
   state.child ??= readProcessRecord(dir);
   if (state.child === undefined || !endedUnseen(state.child)) return false;
-  // The keeper may have written it as its last deed, since the look above.
+  giveUp(state);
+  return true;
+}
+
+function giveUp(state: FollowState): void {
+  const { dir, stdout, stderr } = state;
+  // The keeper may have written it as its last deed, since anybody looked.
   state.exit = readExit(dir) ?? {
     unknown: true,
     stdoutBytes: stdout.size,
     stderrBytes: stderr.size,
   };
-  return true;
 }
 
 function endOf({ stdout, stderr }: FollowState, exit: ExitFacts): SpoolEnd {

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BridgeError } from '../../errors.js';
@@ -18,7 +18,8 @@ export interface NewSpool {
 /**
  * Makes the spool directory of a run (0700, files 0600) with its request, its prompt and its two
  * empty streams, and returns its path. `request.json` comes last and survives a power cut, so a
- * directory without it was never finished. Throws `RUN_EXISTS` if the run has one already.
+ * directory without it was never finished. Throws `RUN_EXISTS` if the run has one already and
+ * `LIMIT_REACHED` if the disk is full; nothing is left then.
  */
 export function createSpool({ dataDir, runId, request, prompt }: NewSpool): string {
   const dir = spoolDir(dataDir, runId);
@@ -29,10 +30,16 @@ export function createSpool({ dataDir, runId, request, prompt }: NewSpool): stri
     if (errnoCode(error) !== 'EEXIST') throw error;
     throw new BridgeError('RUN_EXISTS', `run ${runId} has a spool directory already`);
   }
-  closeSync(openSync(join(dir, spoolFiles.stdout), 'ax', 0o600));
-  closeSync(openSync(join(dir, spoolFiles.stderr), 'ax', 0o600));
-  if (prompt !== undefined) writeWholeFile(join(dir, spoolFiles.prompt), prompt, 'process');
-  writeWholeFile(join(dir, spoolFiles.request), `${JSON.stringify(request)}\n`, 'power');
+  try {
+    closeSync(openSync(join(dir, spoolFiles.stdout), 'ax', 0o600));
+    closeSync(openSync(join(dir, spoolFiles.stderr), 'ax', 0o600));
+    if (prompt !== undefined) writeWholeFile(join(dir, spoolFiles.prompt), prompt, 'process');
+    writeWholeFile(join(dir, spoolFiles.request), `${JSON.stringify(request)}\n`, 'power');
+  } catch (cause) {
+    rmSync(dir, { recursive: true, force: true });
+    if (errnoCode(cause) !== 'ENOSPC' && errnoCode(cause) !== 'EDQUOT') throw cause;
+    throw new BridgeError('LIMIT_REACHED', `no room for a spool in ${dataDir}`, { cause });
+  }
   return dir;
 }
 

@@ -118,6 +118,12 @@ export async function stdoutHas(child: ChildSource, text: string): Promise<strin
   throw new Error(`stdout ended without ${text}: ${soFar}`);
 }
 
+/** The pid of a child that is known to have one. */
+export function pidOf({ pid }: ChildSource): number {
+  if (pid === undefined) throw new Error('the child has no process');
+  return pid;
+}
+
 /** Whether there is such a process that has not ended. */
 export function isRunning(pid: number): boolean {
   return isAliveNow(pid);

@@ -15,6 +15,7 @@ import {
   known,
   makeDataDir,
   openKeeper,
+  pidOf,
   run,
   stdoutHas,
 } from './keeper-fixture.js';
@@ -62,7 +63,7 @@ test('a keeper that is killed leaves a child that runs on, can be cancelled, and
   await stdoutHas(child, 'up');
   process.kill(keeper.keeper.pid, 'SIGKILL');
   await ended(keeper.keeper.pid);
-  expect(isRunning(child.pid)).toBe(true);
+  expect(isRunning(pidOf(child))).toBe(true);
   const sent: unknown[] = [];
   await child.escalate({ onSignal: (report) => sent.push(report), interruptGraceMs: 100 });
   const { exit, stdout } = await run(child);

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startChild } from '../../../src/ingest/child/child-source.js';
 import { readProcessRecord } from '../../../src/ingest/spool/process-file.js';
 import { createSpool } from '../../../src/ingest/spool/run-spool.js';
-import { ended, known, openKeeper, run } from './keeper-fixture.js';
+import { ended, known, openKeeper, pidOf, run } from './keeper-fixture.js';
 
 test.each([0, 1, 3, 64, 130, 143])('an exit with code %i is on file as that code', async (code) => {
   await using keeper = await openKeeper();
@@ -125,10 +126,15 @@ test('a run that was being started when the keeper died and left no process is n
   await using keeper = await openKeeper();
   const dir = createSpool({ dataDir: keeper.dataDir, runId: 'half', request: {} });
   writeFileSync(join(dir, 'spawning'), '');
-  const request = { runId: 'half', spoolDir: dir, argv: ['true'], cwd: '/', env: {} };
-  expect(await keeper.keeper.spawn({ ...request, stdin: 'null' })).toMatchObject({
-    error: 'SPAWN_UNKNOWN',
-  });
+  writeFileSync(join(dir, 'stdout'), 'it ran\n');
+  const request = { runId: 'half', argv: ['echo', 'again'], cwd: '/', env: {} };
+  const spawned = { ...request, spoolDir: dir, stdin: 'null' } as const;
+  expect(await keeper.keeper.spawn(spawned)).toMatchObject({ error: 'SPAWN_UNKNOWN' });
+  const child = await startChild({ ...request, keeper: keeper.keeper, dir, stdin: 'null' });
+  if ('error' in child) throw new Error(child.message);
+  await child.escalate({ onSignal: () => expect.unreachable() });
+  const { stdout, exit } = await run(child);
+  expect([stdout, exit.unknown]).toEqual(['it ran\n', true]);
 });
 
 test('two hundred runs at once end each with its own code, and no descriptor is kept', async () => {
@@ -152,7 +158,7 @@ test('a child whose spool is removed while it runs does not keep the keeper from
   const child = await keeper.start(['sleep', '300']);
   rmSync(child.dir, { recursive: true });
   expect(await child.signal('SIGKILL', { group: false })).toEqual({});
-  await ended(child.pid);
+  await ended(pidOf(child));
 });
 
 test('files of a run are for its user alone', async () => {
