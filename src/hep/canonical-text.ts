@@ -6,6 +6,9 @@ import { dartDouble } from './dart-double.js';
 export const canonicalForm = 1;
 
 const encoder = new TextEncoder();
+/** Half of a pair or lone; the cheap question before the dear one. */
+const surrogate = /[\ud800-\udfff]/;
+const loneSurrogate = /\p{Surrogate}/gu;
 
 /**
  * Canonical text, form 1, of a frame, without 0x0A: the line that the harness would print for it.
@@ -101,5 +104,5 @@ function optional(key: string, value: bigint | string | undefined): string {
 
 /** As Dart's jsonEncode and JSON.stringify write well-formed text. */
 function quote(text: string): string {
-  return JSON.stringify(text.replace(/\p{Surrogate}/gu, '\ufffd'));
+  return JSON.stringify(surrogate.test(text) ? text.replace(loneSurrogate, '\ufffd') : text);
 }
