@@ -8,7 +8,7 @@ import { type Signalled, signalChild } from './child-signaller.js';
 import { escalate, type Graces, type SignalReport } from './escalation.js';
 import { spoolMarks } from './signal-marks.js';
 
-export interface EscalateChildOptions extends Graces {
+interface EscalateChildOptions extends Graces {
   /** Called after each signal that was sent, or could not be. Nothing waits for it. */
   readonly onSignal: (report: SignalReport) => void;
   /** Stops the escalation where it is; another one goes on from there. */

@@ -33,7 +33,7 @@ export interface SpawnFailure {
 }
 
 /** The child of the run, newly started or already there. */
-export interface Spawned {
+interface Spawned {
   readonly pid: number;
   readonly startTime: string;
 }
@@ -50,14 +50,11 @@ export interface SignalRequest {
 /** `ESRCH`: the keeper has no such child, or it has ended. */
 export type SignalAnswer = { readonly sent: true } | { readonly error: string };
 
-/** First answer on a connection. */
-export interface Hello {
-  readonly protocol: number;
-  readonly pid: number;
-  /** Children that run or whose exit is not on file yet. */
-  readonly children: number;
-}
-
+/**
+ * What a bridge asks, one JSON object a line; an answer carries the same `id`. `hello` comes first and
+ * is answered with `protocol`, `pid` and `children`; `spawn` with a `SpawnAnswer`; `signal` with a
+ * `SignalAnswer`; `stop` with `children`: those that run or whose exit is not on file yet.
+ */
 export type KeeperRequest =
   | { readonly id: number; readonly verb: 'hello' }
   | ({ readonly id: number; readonly verb: 'spawn' } & SpawnRequest)
@@ -97,7 +94,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 }
 
 /** Whether the value is a JSON object. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
+function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

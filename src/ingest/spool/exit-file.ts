@@ -22,7 +22,7 @@ export interface KnownExit {
 }
 
 /** The process is gone and so is the keeper that would have seen how. */
-export interface UnknownExit {
+interface UnknownExit {
   readonly unknown: true;
   /** Bytes in the file when the process was found gone. */
   readonly stdoutBytes: number;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type SpoolStream, spoolFiles } from './layout.js';
 
 /** Most that one read delivers. */
-export const maxChunkBytes = 256 * 1024;
+const maxChunkBytes = 256 * 1024;
 
 // One for all streams: what was read is copied out before anybody else can read.
 const scratch = new Uint8Array(maxChunkBytes);

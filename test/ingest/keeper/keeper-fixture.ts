@@ -20,7 +20,7 @@ export interface KeeperFixture extends AsyncDisposable {
   tryStart(argv: readonly string[], options?: StartOptions): Promise<ChildSource | SpawnFailure>;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly runId?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
