@@ -43,6 +43,11 @@ export function statusOf(code: Code): status {
   return statusOfCode[code];
 }
 
+/** Whether `text` is one of our codes, as `ErrorInfo.reason` names them. */
+export function isCode(text: string): text is Code {
+  return Object.hasOwn(statusOfCode, text);
+}
+
 /**
  * What grpc-js sends for `error`: status, ASCII text of at most 1 KiB, and in
  * `grpc-status-details-bin` a `google.rpc.Status` with `ErrorInfo` (reason = code, domain
