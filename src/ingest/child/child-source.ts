@@ -6,6 +6,7 @@ import { type FollowOptions, followSpool, type SpoolItem } from '../spool/follow
 import { readProcessRecord } from '../spool/process-file.js';
 import { type Signalled, signalChild } from './child-signaller.js';
 import { escalate, type Graces, type SignalReport } from './escalation.js';
+import { killOrphanGroup } from './orphan-group.js';
 import { spoolMarks } from './signal-marks.js';
 
 interface EscalateChildOptions extends Graces {
@@ -23,7 +24,7 @@ export interface ChildSource {
   /** Undefined if a keeper died while it started the child and no process of it is left. */
   readonly pid: number | undefined;
   /** What it writes from these offsets on, then how it ended; see `followSpool`. May be called again. */
-  events(options: Omit<FollowOptions, 'dir' | 'gone'>): AsyncIterable<SpoolItem>;
+  events(options: Omit<FollowOptions, 'dir' | 'gone' | 'onUnseenEnd'>): AsyncIterable<SpoolItem>;
   /** Sends one signal, on record nowhere. Never rejects. */
   signal(signal: NodeJS.Signals, options: { readonly group: boolean }): Promise<Signalled>;
   /**
@@ -72,7 +73,13 @@ function childSource(
     runId,
     dir,
     pid,
-    events: (options) => followSpool({ ...options, dir, gone: pid === undefined }),
+    events: (options) =>
+      followSpool({
+        ...options,
+        dir,
+        gone: pid === undefined,
+        onUnseenEnd: () => (pid === undefined ? 0 : killOrphanGroup(runId, pid)),
+      }),
     signal: async (signal, { group }) => await signalChild(keeper, { runId, dir }, signal, group),
     escalate: async ({ signal, ...options }) => {
       const over = new AbortController();

@@ -27,6 +27,8 @@ interface UnknownExit {
   /** Bytes in the file when the process was found gone. */
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
+  /** Processes of its group that still ran and were killed when it was found gone. */
+  readonly leftover: number;
 }
 
 export type ExitFacts = KnownExit | UnknownExit;

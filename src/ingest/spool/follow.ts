@@ -13,6 +13,8 @@ export interface FollowOptions {
   readonly fromStderr: number;
   /** Nobody writes any more and nobody saw the end: deliver what there is. Default false. */
   readonly gone?: boolean;
+  /** Called once if nobody saw the end; clears what the child left and returns how many there were. */
+  readonly onUnseenEnd?: () => number;
   /** Ends the wait: the iteration then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -52,6 +54,7 @@ export async function* followSpool(options: FollowOptions): AsyncGenerator<Spool
     dir,
     stdout,
     stderr,
+    onUnseenEnd: options.onUnseenEnd,
     child: undefined,
     exit: undefined,
     exitMayBeThere: true,
@@ -107,6 +110,7 @@ interface FollowState {
   readonly dir: string;
   readonly stdout: StreamReader;
   readonly stderr: StreamReader;
+  readonly onUnseenEnd: FollowOptions['onUnseenEnd'];
   child: ProcessRecord | undefined;
   exit: ExitFacts | undefined;
   /** Whether it is worth a look; without news the file is not asked for at each read. */
@@ -152,11 +156,11 @@ function lookAround(state: FollowState): boolean {
 function giveUp(state: FollowState): void {
   const { dir, stdout, stderr } = state;
   // The keeper may have written it as its last deed, since anybody looked.
-  state.exit = readExit(dir) ?? {
-    unknown: true,
-    stdoutBytes: stdout.size,
-    stderrBytes: stderr.size,
-  };
+  state.exit = readExit(dir);
+  if (state.exit !== undefined) return;
+  const [stdoutBytes, stderrBytes] = [stdout.size, stderr.size];
+  const leftover = state.onUnseenEnd?.() ?? 0;
+  state.exit = { unknown: true, stdoutBytes, stderrBytes, leftover };
 }
 
 function endOf({ stdout, stderr }: FollowState, exit: ExitFacts): SpoolEnd {
