@@ -1,4 +1,5 @@
 import type { LogBounds } from '../log/log-reader.js';
+import { escapeToken } from '../log/subject.js';
 import type { CallContext } from './call-context.js';
 import type { CursorBook } from './cursor.js';
 import { closedTurnIn } from './event-batch-cut.js';
@@ -49,7 +50,7 @@ export async function plotCourse(
   return {
     filter: runFilter(plan, run.subjectPrefix),
     place,
-    states: oneRun(runId, room.tokens.tenantToken(call.caller.tenant), state),
+    states: oneRun(runId, escapeToken(call.caller.tenant), state),
     run: { ...run, runId },
     seen: () => state.chain.main,
     closedTurn,
@@ -66,9 +67,9 @@ function filterCourse(
   call: CallContext,
 ): Course {
   const { tenant } = call.caller;
-  const tenantToken = room.tokens.tenantToken(tenant);
+  const tenantToken = escapeToken(tenant);
   return {
-    filter: tenantFilter(plan, tenantToken, target.partitionKey, room.tokens),
+    filter: tenantFilter(plan, tenantToken, target.partitionKey),
     place: placeInStream(bounds, plan.start, cursors),
     states: filteredRuns(target, tenant, tenantToken, room.reader, room.lookupRun),
     run: undefined,

@@ -10,11 +10,3 @@ export interface KnownRun {
 
 /** Finds a run's record; undefined if the tenant has no such run. Fails with `LOG_UNAVAILABLE`. */
 export type LookupRun = (tenant: string, runId: string) => Promise<KnownRun | undefined>;
-
-/** How names become tokens of a subject; the log's functions. */
-export interface SubjectTokens {
-  /** Escaped tenant. */
-  tenantToken(tenant: string): string;
-  /** Partition of a partition key. */
-  partitionOf(partitionKey: string): number;
-}

@@ -10,7 +10,7 @@ import { ingestService } from './ingest-service.js';
 import { listen } from './listen.js';
 import { createLiveWindow, type WindowLimits } from './live-window.js';
 import { addReflection } from './reflection.js';
-import type { LookupRun, SubjectTokens } from './run-lookup.js';
+import type { LookupRun } from './run-lookup.js';
 import { runService } from './run-service.js';
 import type { Caller, Runs } from './runs.js';
 import { defineService } from './service-definition.js';
@@ -31,7 +31,6 @@ export interface ServerOptions {
   readonly runs: Runs;
   readonly logReader: LogReader;
   readonly lookupRun: LookupRun;
-  readonly tokens: SubjectTokens;
   /** Secret for cursors: the same for all gateways of one log, and kept when the log is made anew. */
   readonly cursorKey: Uint8Array;
   /** Default: everybody is the tenant `default`, without a name. */
@@ -96,7 +95,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     reader: options.logReader,
     window: createLiveWindow(options.logReader, limits),
     lookupRun: options.lookupRun,
-    tokens: options.tokens,
     cursorKey: options.cursorKey,
     drainRetryMs,
   };

@@ -12,7 +12,7 @@ import type { LiveWindow, Seat, WindowHold } from './live-window.js';
 import { createOutbox, type Outbox, responseBytes } from './outbox.js';
 import type { Outlet } from './outlet.js';
 import { pause } from './pause.js';
-import type { LookupRun, SubjectTokens } from './run-lookup.js';
+import type { LookupRun } from './run-lookup.js';
 import { describePlan, planSubscription } from './subscribe-plan.js';
 
 /** What subscriptions stand on. */
@@ -20,7 +20,6 @@ export interface SubscriptionRoom {
   readonly reader: LogReader;
   readonly window: LiveWindow;
   readonly lookupRun: LookupRun;
-  readonly tokens: SubjectTokens;
   /** See `createCursorBook`. */
   readonly cursorKey: Uint8Array;
   /** What `Draining` tells clients to wait. */
