@@ -6,6 +6,7 @@ export type Code =
   | 'INVALID_REQUEST'
   | 'RUN_NOT_FOUND'
   | 'RUN_EXISTS'
+  | 'RUN_FINISHED'
   | 'PROFILE_NOT_FOUND'
   | 'CURSOR_INVALID'
   | 'CURSOR_AHEAD'

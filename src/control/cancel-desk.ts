@@ -4,6 +4,7 @@ import {
   CancelRequestedSchema,
   CancelSignalledSchema,
 } from '#gen/hep/event/v1/event_pb.js';
+import { BridgeError } from '../errors.js';
 import type { Run } from '../ingest/run.js';
 
 export interface CancelOrder {
@@ -27,47 +28,61 @@ export interface SignalReport {
 
 /** Where a run's owner takes cancels: each request once, and one escalation for all of them. */
 export interface CancelDesk {
-  /** The request that the escalation serves: the first one. */
-  readonly serving: CancelOrder | undefined;
   /** A signal was sent for a cancel. */
   readonly signalled: boolean;
-  /** Resolves with the sequence of CancelRequested when it is committed. */
+  /**
+   * Resolves with the sequence of CancelRequested when it is committed. Rejects with `RUN_FINISHED`
+   * when the run is ending, `LIMIT_REACHED` beyond `MAX_REQUESTS`.
+   */
   request(order: CancelOrder): Promise<number>;
+  /** An adopting owner goes on with requests that the log holds already: id and sequence of each. */
+  resume(committed: ReadonlyMap<string, number>): void;
   /** Writes CancelSignalled; does not wait for its commit. */
   report(report: SignalReport, requestId?: string): void;
 }
+
+/** Cancel requests that one run takes; each is an event of the run. */
+export const MAX_REQUESTS = 256;
 
 /**
  * `deliver` is called once, with the first request, at once: signals never wait for the log. The
  * events of a request and of its signals follow in the order in which things happened.
  */
-export function createCancelDesk(run: Run, deliver: (order: CancelOrder) => void): CancelDesk {
+export function createCancelDesk(run: Run, deliver: (requestId: string) => void): CancelDesk {
   const requests = new Map<string, Promise<number>>();
-  let serving: CancelOrder | undefined;
+  let serving: string | undefined;
   let signalled = false;
 
+  function serve(requestId: string): void {
+    if (serving !== undefined) return;
+    serving = requestId;
+    deliver(requestId);
+  }
+
   return {
-    get serving() {
-      return serving;
-    },
     get signalled() {
       return signalled;
     },
     request(order) {
       const known = requests.get(order.requestId);
       if (known !== undefined) return known;
-      const committed = run.append({
-        case: 'cancelRequested',
-        value: create(CancelRequestedSchema, order),
-      });
-      requests.set(order.requestId, committed);
-      if (serving === undefined) {
-        serving = order;
-        deliver(order);
+      if (requests.size >= MAX_REQUESTS) {
+        const text = `run ${run.runId} has ${MAX_REQUESTS} cancel requests already`;
+        return Promise.reject(new BridgeError('LIMIT_REACHED', text));
       }
+      const value = create(CancelRequestedSchema, order);
+      const committed = run.append({ case: 'cancelRequested', value });
+      requests.set(order.requestId, committed);
+      serve(order.requestId);
       return committed;
     },
-    report({ signal, processGroup, error }, requestId = serving?.requestId ?? '') {
+    resume(committed) {
+      for (const [requestId, sequence] of committed) {
+        requests.set(requestId, Promise.resolve(sequence));
+        serve(requestId);
+      }
+    },
+    report({ signal, processGroup, error }, requestId = serving ?? '') {
       if (error === '') signalled = true;
       const value = create(CancelSignalledSchema, { requestId, signal, processGroup, error });
       // A failure of the log reaches the run's owner through `onFailure`.

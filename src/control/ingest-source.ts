@@ -1,21 +1,21 @@
-import { create } from '@bufbuild/protobuf';
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import {
-  type IngestChunk,
-  type IngestExit,
-  type IngestRequest,
-  type IngestResponse,
-  IngestResponseSchema,
+import type {
+  IngestChunk,
+  IngestExit,
+  IngestRequest,
+  IngestResponse,
 } from '#gen/hep/bridge/v1/ingest_service_pb.js';
-import { BridgeError } from '../errors.js';
+import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
+import { BridgeError, toBridgeError } from '../errors.js';
 import type { Exit } from '../ingest/outcome.js';
-import type { RunEnd } from '../ingest/run-finished.js';
+import {
+  ackMessage,
+  cancelMessage,
+  finishedMessage,
+  MAX_CHUNK_BYTES,
+  openedMessage,
+} from './ingest-response.js';
 import type { OwnedRun } from './owned-run.js';
-import { toRunMessage } from './run-message.js';
 import { createWake } from './wake.js';
-
-/** Bytes per chunk that a client may send; a multiple of the frame size of HTTP/2. */
-export const MAX_CHUNK_BYTES = 262_144;
 
 export interface IngestSourceOptions {
   readonly owned: OwnedRun;
@@ -23,54 +23,58 @@ export interface IngestSourceOptions {
   readonly reconnectWindowMs: number;
   readonly interruptGraceMs: number;
   readonly terminateGraceMs: number;
-  /** Ends the run; called once. */
-  readonly finish: (end: RunEnd) => void;
+  readonly stopping: AbortSignal;
 }
 
 /** The source of a run whose agent belongs to a client: the calls that carry its bytes. */
 export interface IngestSource {
-  /** One Ingest call, from behind its `open`; a call that is still there is ended. */
+  /** One Ingest call, from behind its `open`; a call that is still there ends with `ABORTED`. */
   attach(
     requests: AsyncIterator<IngestRequest>,
     signal: AbortSignal,
   ): AsyncIterable<IngestResponse>;
   /** Tells the client to stop the agent, now and after every reopen. */
   cancel(requestId: string): void;
-  /** The calls end; the run stays open for its reconnect window elsewhere. */
-  detach(error: BridgeError): void;
-  /** Wakes the call: something was committed, or the run is over. */
+  /** Something was committed, or the run is over or lost. */
   notify(): void;
 }
 
+/** A call that is under way; `end` ends it with a status. */
+interface Call {
+  readonly end: (error: BridgeError) => void;
+  readonly wake: () => void;
+}
+
 export function createIngestSource(options: IngestSourceOptions): IngestSource {
-  const { owned } = options;
+  const { owned, stopping } = options;
   const { run } = owned;
-  let current: { end(error: BridgeError): void } | undefined;
+  let current: Call | undefined;
   let cancelRequestId: string | undefined;
   let isEnding = false;
   let windowTimer: NodeJS.Timeout | undefined;
-  let wakeCall = (): void => undefined;
 
-  function end(exit: Exit, synthetic = false): void {
-    if (isEnding) return;
+  function end(exit: Exit, synthetic: boolean): void {
     isEnding = true;
-    clearTimeout(windowTimer);
-    options.finish({ exit, synthetic, cancelSignalled: owned.desk.signalled });
+    owned.finish({ exit, synthetic, cancelSignalled: owned.desk.signalled });
   }
 
   function startWindow(): void {
-    clearTimeout(windowTimer);
-    if (isEnding) return;
-    const message = `no Ingest call for ${options.reconnectWindowMs} ms; the client is gone`;
-    windowTimer = setTimeout(
-      () => end({ kind: 'owner-gone', message }, true),
-      options.reconnectWindowMs,
-    );
+    if (isEnding || stopping.aborted) return;
+    windowTimer = setTimeout(() => {
+      const message = `the client stayed away for ${options.reconnectWindowMs} ms`;
+      end({ kind: 'owner-gone', message }, true);
+    }, options.reconnectWindowMs);
   }
-  startWindow();
 
-  async function take(request: IngestRequest): Promise<'exit' | 'more'> {
-    const { message } = request;
+  const stopWindow = (): void => clearTimeout(windowTimer);
+  startWindow();
+  stopping.addEventListener('abort', stopWindow, { once: true });
+  void owned.closed.then(() => {
+    stopWindow();
+    stopping.removeEventListener('abort', stopWindow);
+  });
+
+  function take({ message }: IngestRequest): void {
     switch (message.case) {
       case 'stdout':
         run.stdout(newBytes(message.value, run.stdoutOffset, 'stdout'));
@@ -82,96 +86,86 @@ export function createIngestSource(options: IngestSourceOptions): IngestSource {
         owned.desk.report(message.value, message.value.requestId);
         break;
       case 'exit':
-        end(exitOf(message.value, run.stdoutOffset, run.stderrOffset));
-        return 'exit';
+        end(exitOf(message.value, run.stdoutOffset, run.stderrOffset), false);
+        break;
       case 'open':
-        throw new BridgeError('INVALID_REQUEST', 'open came twice; it is the first message only');
+        throw new BridgeError('INVALID_REQUEST', 'open is the first message of a call, once');
       case undefined:
         throw new BridgeError('INVALID_REQUEST', 'an IngestRequest without a message');
     }
-    await run.ready();
-    return 'more';
   }
 
-  async function takeAll(requests: AsyncIterator<IngestRequest>): Promise<void> {
-    for (;;) {
+  /** Takes a call's requests, as fast as the log takes the run, to its exit or its end. */
+  async function takeAll(requests: AsyncIterator<IngestRequest>, call: Call): Promise<void> {
+    while (!isEnding) {
       const next = await requests.next();
-      if (next.done === true || (await take(next.value)) === 'exit') return;
+      if (next.done === true || call !== current) return;
+      take(next.value);
+      await run.ready();
     }
   }
 
   return {
     cancel(requestId) {
       cancelRequestId = requestId;
-      wakeCall();
+      current?.wake();
     },
     notify() {
-      wakeCall();
-    },
-    detach(error) {
-      current?.end(error);
+      current?.wake();
     },
     async *attach(requests, signal) {
-      const wake = createWake();
-      let over: BridgeError | undefined;
-      let isRequestsDone = false;
-      let finished = false;
-      const call = {
-        end(error: BridgeError): void {
-          over ??= error;
-          wake.wake();
+      const { wake, next } = createWake();
+      let error: BridgeError | undefined;
+      let isCut = false;
+      const call: Call = {
+        wake,
+        end: (reason) => {
+          error ??= reason;
+          wake();
         },
       };
-      current?.end(
-        new BridgeError('INGEST_TAKEN_OVER', `a later Ingest call took run ${run.runId} over`),
-      );
+      const { runId } = run;
+      current?.end(new BridgeError('INGEST_TAKEN_OVER', `a later call took run ${runId} over`));
       current = call;
-      wakeCall = wake.wake;
-      clearTimeout(windowTimer);
-      const onAbort = (): void =>
-        call.end(new BridgeError('CANCELLED', 'the client left the call'));
+      stopWindow();
+      const onAbort = (): void => call.end(new BridgeError('CANCELLED', 'the client left'));
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) onAbort();
-      const settle = (): void => {
-        finished = true;
-        wake.wake();
-      };
-      owned.finished.then(settle, settle);
       try {
-        yield opened(options, run.stdoutOffset, run.stderrOffset);
-        takeAll(requests).then(
+        yield openedMessage(options, { stdout: run.stdoutOffset, stderr: run.stderrOffset });
+        takeAll(requests, call).then(
           () => {
-            isRequestsDone = true;
-            wake.wake();
+            isCut = !isEnding;
+            wake();
           },
-          (thrown: unknown) => call.end(thrown as BridgeError),
+          (thrown: unknown) => call.end(toBridgeError(thrown)),
         );
-        let sentSequence = 0;
+        let ackedSequence = 0;
         let sentCancel: string | undefined;
         for (;;) {
-          if (owned.failure !== undefined) throw owned.failure;
-          if (run.committed.sequence > sentSequence) {
-            sentSequence = run.committed.sequence;
-            yield ack(owned);
+          const { sequence, offsets } = run.committed;
+          if (sequence > ackedSequence) {
+            ackedSequence = sequence;
+            yield ackMessage(sequence, offsets);
           }
-          if (finished) {
-            yield response({ case: 'finished', value: { run: toRunMessage(owned.record) } });
+          if (owned.record.run.state === Run_State.FINISHED) {
+            yield finishedMessage(owned.record.run);
             return;
           }
-          if (over !== undefined) throw over;
-          if (cancelRequestId !== undefined && cancelRequestId !== sentCancel && !isEnding) {
+          if (owned.failure !== undefined) throw owned.failure;
+          if (error !== undefined) throw error;
+          // The client closed its side without an exit: it may open again.
+          if (isCut) return;
+          if (cancelRequestId !== sentCancel && cancelRequestId !== undefined) {
             sentCancel = cancelRequestId;
-            yield cancelMessage(options, cancelRequestId);
+            yield cancelMessage(cancelRequestId, options);
           }
-          // The client closed its side without an exit: cut, it may open again.
-          if (isRequestsDone && !isEnding) return;
-          await wake.next();
+          await next();
         }
       } finally {
         signal.removeEventListener('abort', onAbort);
         if (current === call) {
           current = undefined;
-          wakeCall = () => undefined;
           startWindow();
         }
       }
@@ -179,76 +173,29 @@ export function createIngestSource(options: IngestSourceOptions): IngestSource {
   };
 }
 
-type ResponseMessage = Parameters<typeof create<typeof IngestResponseSchema>>[1];
-
-function response(message: NonNullable<ResponseMessage>['message']): IngestResponse {
-  return create(IngestResponseSchema, { message } as NonNullable<ResponseMessage>);
-}
-
-function opened(options: IngestSourceOptions, stdout: number, stderr: number): IngestResponse {
-  return response({
-    case: 'opened',
-    value: {
-      stdoutOffset: BigInt(stdout),
-      stderrOffset: BigInt(stderr),
-      maxChunkBytes: MAX_CHUNK_BYTES,
-      reconnectWindow: durationFromMs(options.reconnectWindowMs),
-    },
-  });
-}
-
-function ack(owned: OwnedRun): IngestResponse {
-  const { sequence, offsets } = owned.run.committed;
-  return response({
-    case: 'ack',
-    value: {
-      stdoutOffset: BigInt(offsets.stdout),
-      stderrOffset: BigInt(offsets.stderr),
-      sequence: BigInt(sequence),
-    },
-  });
-}
-
-function cancelMessage(options: IngestSourceOptions, requestId: string): IngestResponse {
-  return response({
-    case: 'cancel',
-    value: {
-      requestId,
-      interruptGrace: durationFromMs(options.interruptGraceMs),
-      terminateGrace: durationFromMs(options.terminateGraceMs),
-    },
-  });
-}
-
 /** What of a chunk was not seen before. */
 function newBytes(chunk: IngestChunk, seen: number, stream: string): Uint8Array {
   const offset = Number(chunk.offset);
-  if (chunk.data.length > MAX_CHUNK_BYTES) {
-    throw new BridgeError(
-      'INVALID_REQUEST',
-      `a ${stream} chunk of ${chunk.data.length} bytes; at most ${MAX_CHUNK_BYTES}`,
-    );
+  const { length } = chunk.data;
+  if (length > MAX_CHUNK_BYTES) {
+    const text = `a ${stream} chunk of ${length} bytes; at most ${MAX_CHUNK_BYTES}`;
+    throw new BridgeError('INVALID_REQUEST', text);
   }
-  if (offset > seen || offset < 0) {
-    throw new BridgeError(
-      'INGEST_GAP',
-      `${stream} chunk at ${offset}, but only ${seen} bytes were seen; open again and send from there`,
-      { metadata: { expected_offset: String(seen) } },
-    );
+  if (offset < 0 || offset > seen) {
+    const text = `a ${stream} chunk at ${offset}, but ${seen} bytes were seen; open again, go on there`;
+    throw new BridgeError('INGEST_GAP', text, { metadata: { expected_offset: String(seen) } });
   }
-  return chunk.data.subarray(Math.min(seen - offset, chunk.data.length));
+  return chunk.data.subarray(Math.min(seen - offset, length));
 }
 
 function exitOf(exit: IngestExit, stdoutSeen: number, stderrSeen: number): Exit {
   if (exit.spawnError !== '') return { kind: 'spawn-failed', message: exit.spawnError };
   if (Number(exit.stdoutBytes) !== stdoutSeen || Number(exit.stderrBytes) !== stderrSeen) {
-    throw new BridgeError(
-      'INGEST_GAP',
-      `exit says stdout ${exit.stdoutBytes} and stderr ${exit.stderrBytes} bytes, ` +
-        `but ${stdoutSeen} and ${stderrSeen} were seen; open again and send the rest`,
-    );
+    const text =
+      `exit says ${exit.stdoutBytes} bytes of stdout and ${exit.stderrBytes} of stderr, ` +
+      `but ${stdoutSeen} and ${stderrSeen} were seen; open again and send the rest`;
+    throw new BridgeError('INGEST_GAP', text);
   }
   if (exit.signal !== '') return { kind: 'signal', signal: exit.signal };
-  if (exit.exitCode !== undefined) return { kind: 'code', code: exit.exitCode };
-  return { kind: 'unknown' };
+  return exit.exitCode === undefined ? { kind: 'unknown' } : { kind: 'code', code: exit.exitCode };
 }

@@ -1,7 +1,8 @@
 import type { RunFinished } from '#gen/hep/event/v1/event_pb.js';
 import type { BridgeError } from '../errors.js';
 import type { Run } from '../ingest/run.js';
-import type { RunRecord } from '../log/run-index.js';
+import type { RunEnd } from '../ingest/run-finished.js';
+import type { RunRecord } from '../log/run-record.js';
 import type { CancelDesk } from './cancel-desk.js';
 
 /** A run that this gateway writes. */
@@ -10,10 +11,14 @@ export interface OwnedRun {
   readonly desk: CancelDesk;
   /** Where its source comes from. */
   readonly kind: 'child' | 'ingest';
-  /** The projection as last written. */
+  /** The projection as it is now. */
   readonly record: RunRecord;
   /** Resolves with RunFinished once it is committed; rejects if the log took the run away. */
   readonly finished: Promise<RunFinished>;
+  /** Resolves when nothing of the run is left to do here: its record is written, or it is lost. */
+  readonly closed: Promise<void>;
   /** What took the run away from this owner; undefined while it owns it. */
   readonly failure: BridgeError | undefined;
+  /** Ends the run; the second call and later ones do nothing. */
+  finish(end: RunEnd): void;
 }

@@ -76,7 +76,10 @@ export interface Run {
   stderr(bytes: Uint8Array): void;
   /** Resolves as soon as more bytes may come; rejects if the log failed. */
   ready(): Promise<void>;
-  /** Adds a bridge-made event; resolves with its sequence when it is committed. */
+  /**
+   * Adds a bridge-made event; resolves with its sequence when it is committed. Rejects with
+   * `RUN_FINISHED` once `finish` was called.
+   */
   append(payload: Event['payload']): Promise<number>;
   /** Resolves when all that was given is committed. */
   drained(): Promise<void>;
@@ -216,7 +219,7 @@ export function createRun(options: RunOptions): Run {
       return when(() => waitingBytes() < limits.maxWaitingBytes);
     },
     async append(payload) {
-      if (isFinishing) throw new BridgeError('INTERNAL', `run ${runId} is finishing`);
+      if (isFinishing) throw new BridgeError('RUN_FINISHED', `run ${runId} is over`);
       const sequence = write({ payload });
       startPump();
       await when(() => committed.sequence >= sequence);
@@ -226,7 +229,7 @@ export function createRun(options: RunOptions): Run {
       return when(() => waitingBytes() === 0 && !isCommitting);
     },
     async finish(end) {
-      if (isFinishing) throw new BridgeError('INTERNAL', `run ${runId} is finishing`);
+      if (isFinishing) throw new BridgeError('RUN_FINISHED', `run ${runId} is over`);
       isFinishing = true;
       lines.end(clock());
       checkMustStop();

@@ -1,0 +1,114 @@
+import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
+import { toBridgeError } from '../errors.js';
+import { adoptChild } from '../ingest/child/child-source.js';
+import { spoolDir } from '../ingest/spool/layout.js';
+import { listSpools, readRequest, removeSpool } from '../ingest/spool/run-spool.js';
+import { childRun } from './child-run.js';
+import type { ControlContext } from './context.js';
+import { armDeadline } from './deadline.js';
+import { setFinished, updateRecord } from './own-run.js';
+import { type RestoredRun, restoreRun } from './restore-run.js';
+import { decodeSpoolRequest, type SpoolRequest } from './spool-request.js';
+import { spawnAgent } from './start-run.js';
+
+/** Runs that are restored at once: each reads its history. */
+const PARALLEL = 8;
+
+/**
+ * Takes up the runs that an earlier bridge on this data directory left behind: goes on with those
+ * that live, ends those that ended meanwhile, and clears what the log knows to be over.
+ */
+export async function adoptRuns(context: ControlContext): Promise<number> {
+  const waiting = [...(await listSpools(context.dataDir))];
+  let adopted = 0;
+  async function adoptNext(): Promise<void> {
+    for (let runId = waiting.shift(); runId !== undefined; runId = waiting.shift()) {
+      if (await adoptRun(context, runId)) adopted += 1;
+    }
+  }
+  await Promise.all(Array.from({ length: PARALLEL }, adoptNext));
+  return adopted;
+}
+
+/** One run that cannot be taken up harms no other: it stays in the spool for the next start. */
+async function adoptRun(context: ControlContext, runId: string): Promise<boolean> {
+  try {
+    const request = decodeSpoolRequest(readRequest(spoolDir(context.dataDir, runId)));
+    const restored =
+      request &&
+      (await restoreRun(
+        context.reader,
+        request.record.subjectPrefix,
+        request.strict,
+        context.stopping,
+      ));
+    // Never in the log: its start was not answered, and nothing was spawned.
+    if (request === undefined || restored === undefined) {
+      await removeSpool(context.dataDir, runId);
+      return false;
+    }
+    if (restored.finished !== undefined) {
+      await clearFinished(context, request, restored.finished);
+      return false;
+    }
+    await goOn(context, request, restored);
+    return true;
+  } catch (thrown) {
+    const { code, message } = toBridgeError(thrown);
+    context.logger.error({ run_id: runId, code }, `run not taken up: ${message}`);
+    return false;
+  }
+}
+
+async function goOn(
+  context: ControlContext,
+  request: SpoolRequest,
+  { resume, cancelRequests }: RestoredRun,
+): Promise<void> {
+  const { record, strict, graces, spawn, deadlineMs } = request;
+  const { run } = record;
+  run.lastSequence = BigInt(resume.lastSequence);
+  run.session = resume.state.facts.session;
+  run.cancelRequested = cancelRequests.size > 0;
+  const adopted = childRun(context, { record, strict, graces, resume });
+  const child = adoptChild(context.keeper, run.runId, spoolDir(context.dataDir, run.runId));
+  if (child === undefined) {
+    await spawnAgent(context, adopted, spawn);
+  } else {
+    run.state = Run_State.RUNNING;
+    adopted.attach(child);
+    await updateRecord(context, record);
+  }
+  armDeadline(context, adopted.owned, deadlineMs);
+  await resumeCancels(context, adopted.owned.record.run.runId, cancelRequests);
+}
+
+/** Requests that were stored but not committed are served now; committed ones go on. */
+async function resumeCancels(
+  context: ControlContext,
+  runId: string,
+  committed: RestoredRun['cancelRequests'],
+): Promise<void> {
+  const owned = context.owned.get(runId);
+  if (owned === undefined) return;
+  owned.desk.resume(committed);
+  for (const order of await context.cancels.list(runId)) {
+    if (committed.has(order.requestId)) continue;
+    // A failure of the log reaches the run's owner through `onFailure`.
+    owned.desk.request(order).catch(() => undefined);
+  }
+}
+
+/** The log says that it is over; what may be left is its process and its record. */
+async function clearFinished(
+  context: ControlContext,
+  { record }: SpoolRequest,
+  finished: NonNullable<RestoredRun['finished']>,
+): Promise<void> {
+  const { runId } = record.run;
+  setFinished(record.run, finished.value);
+  await updateRecord(context, record);
+  const child = adoptChild(context.keeper, runId, spoolDir(context.dataDir, runId));
+  await child?.signal('SIGKILL', { group: true });
+  await removeSpool(context.dataDir, runId);
+}

@@ -1,0 +1,50 @@
+import type { ClockUs } from '../ingest/clock.js';
+import type { Keeper } from '../ingest/keeper/keeper.js';
+import type { RunLimits } from '../ingest/run.js';
+import type { RunLog } from '../ingest/run-log.js';
+import type { CancelStore } from '../log/cancel-store.js';
+import type { LogReader } from '../log/log-reader.js';
+import type { RunIndex } from '../log/run-index.js';
+import type { IngestSource } from './ingest-source.js';
+import type { Logger } from './logger.js';
+import type { OwnedRun } from './owned-run.js';
+import type { Profile } from './profile.js';
+
+/** A run's place in the log, for a writer to begin or to go on. */
+export interface RunPlace {
+  readonly subjectPrefix: string;
+  /** Stream sequence of the run's last message; 0 for a new run. */
+  readonly lastStreamSequence: number;
+  /** SHA-256 of the start request in hex; goes with a new run's first message. */
+  readonly requestHash: string;
+}
+
+/** What the functions of this room share; made once, by the gateway. */
+export interface ControlContext {
+  /** Stable id of this data directory's gateways. */
+  readonly ownerId: string;
+  readonly bridgeVersion: string;
+  readonly dataDir: string;
+  readonly clock: ClockUs;
+  readonly limits: RunLimits;
+  readonly maxRuns: number;
+  readonly reserveBytes: number;
+  readonly reconnectWindowMs: number;
+  readonly interruptGraceMs: number;
+  readonly terminateGraceMs: number;
+  readonly strict: boolean;
+  readonly profiles: Readonly<Record<string, Profile>>;
+  readonly keeper: Keeper;
+  readonly reader: LogReader;
+  readonly index: RunIndex;
+  readonly cancels: CancelStore;
+  readonly logger: Logger;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+  /** A writer for a run; its `commit` keeps trying until `stopping`. */
+  openLog(place: RunPlace): RunLog & { readonly lastStreamSequence: number };
+  /** Runs that this gateway writes now, by run id. */
+  readonly owned: Map<string, OwnedRun>;
+  /** Sources of those that come through Ingest. */
+  readonly ingestSources: Map<string, IngestSource>;
+}

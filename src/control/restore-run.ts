@@ -1,0 +1,97 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import {
+  type Event,
+  type EventBatch,
+  EventBatchSchema,
+  EventClass,
+  EventSchema,
+} from '#gen/hep/event/v1/event_pb.js';
+import { BridgeError } from '../errors.js';
+import type { RunResume } from '../ingest/run.js';
+import { createStreamState, restoreEvent } from '../ingest/stream-state.js';
+import type { LogReader } from '../log/log-reader.js';
+
+/** A run as the log holds it. */
+export interface RestoredRun {
+  readonly resume: RunResume & { readonly lastStreamSequence: number };
+  /** RunFinished, if it is over. */
+  readonly finished: Extract<Event['payload'], { case: 'runFinished' }> | undefined;
+  /** The cancels that the log holds: request id and sequence. */
+  readonly cancelRequests: ReadonlyMap<string, number>;
+}
+
+/** Reads a run back from the log; undefined if the log holds nothing of it. */
+export async function restoreRun(
+  reader: LogReader,
+  subjectPrefix: string,
+  strict: boolean,
+  signal: AbortSignal,
+): Promise<RestoredRun | undefined> {
+  const first = await reader.firstOfRun(subjectPrefix);
+  if (first === undefined) return undefined;
+  const state = createStreamState(strict);
+  const chain = {
+    sequence: 0,
+    stepSequence: 0,
+    stderrSequence: 0,
+    offsets: { stdout: 0, stderr: 0 },
+  };
+  const cancelRequests = new Map<string, number>();
+  let finished: RestoredRun['finished'];
+  let lastSequence = 0;
+  let lastStreamSequence = 0;
+  let parts: Uint8Array[] = [];
+
+  function observe(event: Event): void {
+    restoreEvent(state, event);
+    const { payload } = event;
+    lastSequence = Number(event.sequence);
+    if (payload.case === 'cancelRequested') {
+      cancelRequests.set(payload.value.requestId, lastSequence);
+    }
+    if (payload.case === 'runFinished') finished = payload;
+    if (payload.case === 'stderrChunk') {
+      chain.stderrSequence = lastSequence;
+      return;
+    }
+    chain.sequence = lastSequence;
+    if (payload.case !== 'messageDelta' && payload.case !== 'toolDelta') {
+      chain.stepSequence = lastSequence;
+    }
+  }
+
+  for await (const messages of reader.read(`${subjectPrefix}.*`, first.streamSequence, signal)) {
+    for (const message of messages) {
+      const batch = fromBinary(EventBatchSchema, message.body);
+      lastStreamSequence = message.streamSequence;
+      const whole = wholeEvents(batch, parts);
+      if (batch.part === undefined || whole.length > 0) parts = [];
+      for (const event of whole) observe(event);
+      // A chain of parts that broke off is begun again from its first part.
+      if (batch.class !== EventClass.PART) {
+        chain.offsets = { stdout: Number(batch.stdoutOffset), stderr: Number(batch.stderrOffset) };
+      }
+    }
+  }
+  return {
+    resume: { position: chain, lastSequence, state, lastStreamSequence },
+    finished,
+    cancelRequests,
+  };
+}
+
+/** The batch's events, or the one that its part completes; `parts` takes a part that does not. */
+function wholeEvents(batch: EventBatch, parts: Uint8Array[]): readonly Event[] {
+  const { part } = batch;
+  if (part === undefined) return batch.events;
+  if (part.index === 0) parts.length = 0;
+  if (part.index !== parts.length) {
+    throw new BridgeError(
+      'LOG_HOLE',
+      `run ${batch.runId}: part ${part.index} of event ${part.sequence} is missing one before it`,
+    );
+  }
+  parts.push(part.data);
+  if (part.index < part.count - 1) return [];
+  return [fromBinary(EventSchema, Buffer.concat(parts))];
+}

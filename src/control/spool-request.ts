@@ -1,0 +1,28 @@
+import type { StartChildOptions } from '../ingest/child/child-source.js';
+import { decodeRunRecord, encodeRunRecord, type RunRecord } from '../log/run-record.js';
+import type { Graces } from './child-run.js';
+
+/** What the spool keeps of a start, so that a restarted bridge takes the run up as it was meant. */
+export interface SpoolRequest {
+  readonly record: RunRecord;
+  readonly strict: boolean;
+  readonly graces: Graces;
+  /** From the run's creation; undefined: none. */
+  readonly deadlineMs: number | undefined;
+  readonly spawn: AgentSpawn;
+}
+
+export type AgentSpawn = Pick<StartChildOptions, 'argv' | 'cwd' | 'env' | 'stdin'>;
+
+/** As `createSpool` takes it: JSON values only. */
+export function encodeSpoolRequest(request: SpoolRequest): unknown {
+  return { ...request, record: encodeRunRecord(request.record) };
+}
+
+/** From a spool that this bridge's data directory holds; undefined if it is none of ours. */
+export function decodeSpoolRequest(value: unknown): SpoolRequest | undefined {
+  if (typeof value !== 'object' || value === null || !('record' in value)) return undefined;
+  const { record, ...rest } = value as Omit<SpoolRequest, 'record'> & { record: string };
+  const decoded = decodeRunRecord(record);
+  return decoded === undefined ? undefined : { ...rest, record: decoded };
+}

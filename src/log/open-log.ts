@@ -1,0 +1,53 @@
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { Kvm } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { BridgeError } from '../errors.js';
+import { createAckInbox } from './ack-inbox.js';
+import { type CancelStore, createCancelStore } from './cancel-store.js';
+import { createLogReader, type LogAccess } from './create-log-reader.js';
+import { readLastMessage } from './last-message.js';
+import type { LogReader } from './log-reader.js';
+import { CANCELS_BUCKET, RUNS_BUCKET } from './names.js';
+import { createRunIndex, type RunIndex } from './run-index.js';
+import { createRunWriter, type RunWriter, type RunWriterOptions } from './run-writer.js';
+import { ensureStream, type StreamOptions } from './stream.js';
+
+/** The log with all that stands beside it, on one connection. */
+export interface Log {
+  readonly reader: LogReader;
+  readonly index: RunIndex;
+  readonly cancels: CancelStore;
+  writer(options: Omit<RunWriterOptions, 'inbox' | 'lastMessage'>): RunWriter;
+}
+
+/** Makes the stream and the buckets if they are not there; the caller owns the connection. */
+export async function openLog(connection: NatsConnection, options: StreamOptions): Promise<Log> {
+  const manager = await jetstreamManager(connection).catch((thrown: unknown) => {
+    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new BridgeError(
+      'NATS_UNREACHABLE',
+      `NATS answers, but JetStream does not: ${text}; enable it on the server and for the account`,
+      { cause: thrown },
+    );
+  });
+  const client = jetstream(connection);
+  await ensureStream(manager, options);
+  const kvm = new Kvm(client);
+  const { replicas } = options;
+  const ttl = options.maxAgeMs;
+  const runs = await kvm.create(RUNS_BUCKET, { replicas, ttl, allow_direct: true });
+  const cancels = await kvm.create(CANCELS_BUCKET, { replicas, ttl, allow_direct: true });
+  const access: LogAccess = { connection, manager, client };
+  const inbox = createAckInbox(connection);
+  return {
+    reader: createLogReader(access),
+    index: createRunIndex(access, runs),
+    cancels: createCancelStore(cancels),
+    writer: (writerOptions) =>
+      createRunWriter({
+        ...writerOptions,
+        inbox,
+        lastMessage: (filter) => readLastMessage(manager, filter),
+      }),
+  };
+}
