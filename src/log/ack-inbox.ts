@@ -11,6 +11,7 @@ export type Ack =
 
 /** Publishes to the log and matches the acknowledgements, with one subscription for all writers. */
 export interface AckInbox {
+  readonly isConnected: boolean;
   /** The payload belongs to the connection until it is flushed: never write to it again. */
   publish(subject: string, payload: Uint8Array, headers: MsgHdrs, timeoutMs: number): Promise<Ack>;
 }
@@ -59,6 +60,9 @@ export function createAckInbox(connection: NatsConnection): AckInbox {
   void watchConnection();
 
   return {
+    get isConnected() {
+      return isConnected && !connection.isClosed();
+    },
     publish(subject, payload, headers, timeoutMs) {
       if (!isConnected || connection.isClosed()) {
         return Promise.resolve({ kind: 'unsent', why: 'no connection to NATS' });

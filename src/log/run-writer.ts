@@ -40,6 +40,7 @@ const FIRST_TIMEOUT_MS = 2_000;
 const MAX_TIMEOUT_MS = 15_000;
 const RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
+const UNSENT_RETRY_MS = 100;
 
 /**
  * A message is stored only on top of this writer's last one: the server compares the run's last
@@ -104,7 +105,8 @@ export function createRunWriter(options: RunWriterOptions): RunWriter {
       const isFence =
         ack.kind === 'refused' &&
         (ack.code === WRONG_LAST_SEQUENCE || ack.code === WRONG_LAST_SEQUENCE_UNKNOWN);
-      if (isFence || ack.kind === 'unknown') {
+      // Without a connection nothing can be read; sending again is refused if this one landed.
+      if (isFence || (ack.kind === 'unknown' && inbox.isConnected)) {
         try {
           if (await settle(message)) return;
         } catch (thrown) {
@@ -116,7 +118,8 @@ export function createRunWriter(options: RunWriterOptions): RunWriter {
       told = why;
       timeoutMs = Math.min(MAX_TIMEOUT_MS, timeoutMs * 2);
       // Rejects with the signal's own reason by the check at the loop's head.
-      await delay(retryMs, undefined, { signal }).catch(() => undefined);
+      const pauseMs = ack.kind === 'unsent' ? UNSENT_RETRY_MS : retryMs;
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
       retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
     }
   }
