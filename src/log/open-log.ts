@@ -5,9 +5,10 @@ import { BridgeError } from '../errors.js';
 import { createAckInbox } from './ack-inbox.js';
 import { type CancelStore, createCancelStore } from './cancel-store.js';
 import { createLogReader, type LogAccess } from './create-log-reader.js';
+import { sharedCursorKey } from './cursor-key.js';
 import { readLastMessage } from './last-message.js';
 import type { LogReader } from './log-reader.js';
-import { CANCELS_BUCKET, RUNS_BUCKET } from './names.js';
+import { CANCELS_BUCKET, OWNERS_BUCKET, RUNS_BUCKET } from './names.js';
 import { createRunIndex, type RunIndex } from './run-index.js';
 import { createRunWriter, type RunWriter, type RunWriterOptions } from './run-writer.js';
 import { ensureStream, type StreamOptions } from './stream.js';
@@ -17,6 +18,8 @@ export interface Log {
   readonly reader: LogReader;
   readonly index: RunIndex;
   readonly cancels: CancelStore;
+  /** See `sharedCursorKey`. */
+  readonly cursorKey: Uint8Array;
   writer(options: Omit<RunWriterOptions, 'inbox' | 'lastMessage'>): RunWriter;
 }
 
@@ -37,12 +40,14 @@ export async function openLog(connection: NatsConnection, options: StreamOptions
   const ttl = options.maxAgeMs;
   const runs = await kvm.create(RUNS_BUCKET, { replicas, ttl, allow_direct: true });
   const cancels = await kvm.create(CANCELS_BUCKET, { replicas, ttl, allow_direct: true });
+  const owners = await kvm.create(OWNERS_BUCKET, { replicas, allow_direct: true });
   const access: LogAccess = { connection, manager, client };
   const inbox = createAckInbox(connection);
   return {
     reader: createLogReader(access),
     index: createRunIndex(access, runs),
     cancels: createCancelStore(cancels),
+    cursorKey: await sharedCursorKey(owners),
     writer: (writerOptions) =>
       createRunWriter({
         ...writerOptions,

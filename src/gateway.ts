@@ -1,0 +1,186 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { v4 as uuidv4 } from 'uuid';
+import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
+import { createClosers } from './closers.js';
+import { adoptRuns } from './control/adopt-runs.js';
+import { cancelRun } from './control/cancel-run.js';
+import type { ControlContext } from './control/context.js';
+import { endRuns } from './control/end-runs.js';
+import { ingestCall } from './control/ingest-call.js';
+import type { Logger } from './control/logger.js';
+import type { Profile } from './control/profile.js';
+import { findRecord, getRun, listRuns } from './control/read-runs.js';
+import { startRun } from './control/start-run.js';
+import { BridgeError } from './errors.js';
+import { createClock } from './ingest/clock.js';
+import { type EnsureKeeperOptions, ensureKeeper } from './ingest/keeper/ensure-keeper.js';
+import type { RunLimits } from './ingest/run.js';
+import { connectNats, type NatsAccess } from './log/connect.js';
+import { lockDataDir, ownerIdOf } from './log/data-dir-lock.js';
+import { openLog } from './log/open-log.js';
+import { openPrivateServer, type PrivateServer } from './log/private-server/private-server.js';
+import { serverStateFile } from './log/private-server/server-state.js';
+import type { Durability } from './log/private-server/start-server.js';
+import type { StreamOptions } from './log/stream.js';
+import { startServer } from './serve/server.js';
+import { BRIDGE_VERSION } from './version.js';
+
+/** What a gateway needs to know; a configuration file and flags make it. */
+export interface GatewayOptions {
+  /** `host:port`; port 0: any. */
+  readonly listen: string;
+  /** Made if it is not there. */
+  readonly dataDir: string;
+  /** An existing NATS; undefined: a private server in the data directory. */
+  readonly nats: NatsAccess | undefined;
+  /** Path of the private server's program; undefined: the package's own, or the one on PATH. */
+  readonly natsServer: string | undefined;
+  /** Of the private server. */
+  readonly durability: Durability;
+  readonly stream: StreamOptions;
+  readonly limits: RunLimits;
+  /** Live runs of this gateway. */
+  readonly maxRuns: number;
+  /** Free bytes of the data directory's file system below which no run is started. */
+  readonly reserveBytes: number;
+  readonly reconnectWindowMs: number;
+  readonly interruptGraceMs: number;
+  readonly terminateGraceMs: number;
+  readonly strict: boolean;
+  readonly reflection: boolean;
+  /** What `close` does with agents that run: cancel them, or leave them for the next bridge. */
+  readonly onStop: 'leave' | 'cancel';
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+/** A running gateway. */
+export interface Gateway extends AsyncDisposable {
+  /** `host:port` of its gRPC server, with the real port. */
+  readonly address: string;
+  readonly natsUrl: string;
+  /** Where the private server's port and token stand (mode 0600); undefined without one. */
+  readonly natsStateFile: string | undefined;
+  /** Stops; safe twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens all that a gateway needs, from the data directory's lock to the gRPC server, takes up the
+ * runs that an earlier one left, and serves. What was opened is closed again if a later step fails.
+ */
+export async function startGateway(options: GatewayOptions, logger: Logger): Promise<Gateway> {
+  const { dataDir } = options;
+  const stopping = new AbortController();
+  await using opened = createClosers();
+  const lock = await lockDataDir(dataDir);
+  opened.defer(() => lock.release());
+
+  const server = options.nats === undefined ? await privateServer(options, logger) : undefined;
+  if (server !== undefined) opened.defer(() => server.close());
+  const access = options.nats ?? privateAccess(server);
+  const connection = await connectNats(access, `hep-bridge ${BRIDGE_VERSION}`);
+  opened.defer(() => connection.close());
+  logConnection(connection, logger);
+  const log = await openLog(connection, options.stream);
+
+  const keeperOptions: EnsureKeeperOptions = { dataDir };
+  const keeper = await ensureKeeper(keeperOptions);
+  opened.defer(async () => {
+    if (options.onStop === 'cancel') await keeper.stop();
+    keeper.close();
+  });
+
+  const ownerId = ownerIdOf(dataDir, uuidv4);
+  const context: ControlContext = {
+    ...options,
+    ownerId,
+    bridgeVersion: BRIDGE_VERSION,
+    clock: createClock(),
+    keeper,
+    reader: log.reader,
+    index: log.index,
+    cancels: log.cancels,
+    logger,
+    stopping: stopping.signal,
+    openLog: ({ subjectPrefix, lastStreamSequence, requestHash }) =>
+      log.writer({
+        subjectPrefix,
+        writerId: ownerId,
+        lastStreamSequence,
+        requestHash,
+        signal: stopping.signal,
+        onWaiting: (why) => logger.warn({ subject: subjectPrefix }, `a commit waits: ${why}`),
+      }),
+    owned: new Map(),
+    ingestSources: new Map(),
+  };
+  opened.defer(() => stopping.abort(new BridgeError('DRAINING', 'the gateway has stopped')));
+  const adopted = await adoptRuns(context);
+
+  const grpc = await startServer({
+    listen: options.listen,
+    logReader: log.reader,
+    cursorKey: log.cursorKey,
+    reflection: options.reflection,
+    lookupRun: async (tenant, runId) => {
+      const record = await findRecord(context, { tenant, actor: '' }, runId);
+      if (record === undefined) return undefined;
+      const { run, subjectPrefix } = record;
+      const finished = run.state === Run_State.FINISHED;
+      return { subjectPrefix, labels: run.labels, partitionKey: run.partitionKey, finished };
+    },
+    runs: {
+      start: (request, caller) => startRun(context, request, caller),
+      get: (request, caller) => getRun(context, request, caller),
+      list: (request, caller) => listRuns(context, request, caller),
+      cancel: (request, caller) => cancelRun(context, request, caller),
+      ingest: (requests, caller, signal) => ingestCall(context, requests, caller, signal),
+    },
+  });
+  opened.defer(() => grpc.close());
+  opened.defer(async () => {
+    if (options.onStop === 'cancel') await endRuns(context);
+  });
+  logger.info({ address: grpc.address, nats: access.url, adopted }, 'gateway is ready');
+
+  const all = opened.move();
+  const close = (): Promise<void> => all.close();
+  return {
+    address: grpc.address,
+    natsUrl: access.url,
+    natsStateFile: server === undefined ? undefined : serverStateFile(dataDir),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function privateServer(options: GatewayOptions, logger: Logger): Promise<PrivateServer> {
+  const server = await openPrivateServer({
+    dataDir: options.dataDir,
+    binary: options.natsServer,
+    durability: options.durability,
+    onRestart: (state) => {
+      if (state instanceof Error) logger.error({}, `nats-server not restarted: ${state.message}`);
+      else logger.warn({ pid: state.pid }, 'the private nats-server died and was started again');
+    },
+  });
+  const { pid, adopted } = server;
+  logger.info({ pid, adopted }, 'private nats-server is up');
+  return server;
+}
+
+function privateAccess(server: PrivateServer | undefined): NatsAccess {
+  if (server === undefined) throw new BridgeError('INTERNAL', 'neither a NATS URL nor a server');
+  return { url: server.url, token: server.token };
+}
+
+function logConnection(connection: NatsConnection, logger: Logger): void {
+  async function watch(): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect') logger.warn({}, 'NATS is away');
+      if (type === 'reconnect') logger.info({}, 'NATS is back');
+    }
+  }
+  // Ends with the connection, and does not fail.
+  void watch();
+}
