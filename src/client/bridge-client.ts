@@ -37,7 +37,7 @@ export interface RunEvent {
 }
 
 /** What a subscription says besides events. */
-export type SubscriptionNotice =
+type SubscriptionNotice =
   | { readonly kind: 'caughtUp' | 'fellBehind' | 'heartbeat' | 'draining' }
   | { readonly kind: 'reconnecting'; readonly error: Error; readonly waitMs: number };
 

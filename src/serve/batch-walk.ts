@@ -26,7 +26,7 @@ export interface PartHead {
   readonly isLast: boolean;
 }
 
-export const wireVarint = 0;
+const wireVarint = 0;
 export const wireBytes = 2;
 const wireFixed64 = 1;
 const wireFixed32 = 5;

@@ -12,11 +12,13 @@ export interface CallHost {
   readonly maxUnary: number;
   readonly maxStreams: number;
   isDraining: boolean;
+  /** How long clients shall wait when the gateway goes away. */
+  readonly drainRetryMs: number;
 }
 
 /** The call's place among those in flight; fails with `DRAINING` or `LIMIT_REACHED`. */
 export function admit(host: CallHost, kind: 'unary' | 'streams'): AbortController {
-  if (host.isDraining) throw draining();
+  if (host.isDraining) throw draining(host);
   const calls = host[kind];
   const limit = kind === 'unary' ? host.maxUnary : host.maxStreams;
   if (calls.size >= limit) {
@@ -33,9 +35,9 @@ export function admit(host: CallHost, kind: 'unary' | 'streams'): AbortControlle
 }
 
 /** The gateway goes away. */
-export function draining(): BridgeError {
+export function draining(host: CallHost): BridgeError {
   return new BridgeError('DRAINING', 'this gateway is going away; connect again', {
-    retryAfterMs: 1_000,
+    retryAfterMs: host.drainRetryMs,
   });
 }
 

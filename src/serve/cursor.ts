@@ -2,7 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { BridgeError } from '../errors.js';
 
 /** What a cursor says once it is known to be ours. */
-export interface CursorPlace {
+interface CursorPlace {
   /** All selected messages up to this stream sequence, inclusive, were delivered. */
   readonly streamSequence: number;
   /** Last event sequence delivered of a run; undefined if unknown or for a filter. */

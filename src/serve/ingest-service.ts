@@ -14,19 +14,15 @@ import { bidiHandler } from './handle-stream.js';
 import type { Outlet } from './outlet.js';
 import type { Runs } from './runs.js';
 
-/** Handlers of `hep.bridge.v1.IngestService`; `drainRetryMs` is what `Draining` tells clients to wait. */
-export function ingestService(
-  host: CallHost,
-  runs: Runs,
-  drainRetryMs: number,
-): UntypedServiceImplementation {
+/** Handlers of `hep.bridge.v1.IngestService`. */
+export function ingestService(host: CallHost, runs: Runs): UntypedServiceImplementation {
   return {
     ingest: bidiHandler(host, async (requests, call, outlet) => {
       try {
         await forward(runs.ingest(decodeAll(requests), call.caller, call.signal), call, outlet);
       } finally {
         // Only the gateway's own farewell finds the call still open for a write.
-        if (call.signal.aborted) sayDraining(outlet, drainRetryMs);
+        if (call.signal.aborted) sayDraining(outlet, host.drainRetryMs);
       }
     }),
   };

@@ -16,7 +16,7 @@ import type { Caller, Runs } from './runs.js';
 import { defineService } from './service-definition.js';
 
 /** Limits of the serve room, with their defaults. */
-export interface ServeLimits extends WindowLimits {
+interface ServeLimits extends WindowLimits {
   /** Subscribe and Ingest calls at once; default 4,096. */
   readonly maxStreams: number;
   /** RunService calls at once; default 1,024. */
@@ -85,6 +85,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     maxUnary: limits.maxUnaryCalls,
     maxStreams: limits.maxStreams,
     isDraining: false,
+    drainRetryMs,
   };
   const server = new Server({
     'grpc.max_receive_message_length': limits.maxRequestBytes,
@@ -96,11 +97,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     window: createLiveWindow(options.logReader, limits),
     lookupRun: options.lookupRun,
     cursorKey: options.cursorKey,
-    drainRetryMs,
   };
   server.addService(defineService(EventService), eventService(host, room));
   server.addService(defineService(RunService), runService(host, options.runs));
-  server.addService(defineService(IngestService), ingestService(host, options.runs, drainRetryMs));
+  server.addService(defineService(IngestService), ingestService(host, options.runs));
   const health = new HealthImplementation();
   const setServing = (isServing: boolean): void => {
     for (const name of ['', ...serviceNames]) {
@@ -135,7 +135,7 @@ async function shutDown(
 ): Promise<void> {
   host.isDraining = true;
   setServing(false);
-  for (const stream of host.streams) stream.abort(draining());
+  for (const stream of host.streams) stream.abort(draining(host));
   await new Promise<void>((resolve) => {
     // tryShutdown waits for every stream, also for one whose client does not read (and for health watches).
     const timer = setTimeout(() => {

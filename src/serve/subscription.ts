@@ -22,8 +22,6 @@ export interface SubscriptionRoom {
   readonly lookupRun: LookupRun;
   /** See `createCursorBook`. */
   readonly cursorKey: Uint8Array;
-  /** What `Draining` tells clients to wait. */
-  readonly drainRetryMs: number;
 }
 
 /** Between two entries into the live window; a subscriber at its edge would flap otherwise. */
@@ -89,7 +87,7 @@ export async function serveSubscription(
     await sail(passage);
   } catch (thrown) {
     const error = toBridgeError(thrown);
-    if (error.code === 'DRAINING') outbox.draining(room.drainRetryMs);
+    if (error.code === 'DRAINING') outbox.draining(error.retryAfterMs ?? 0);
     throw error;
   } finally {
     outbox.close();
@@ -157,6 +155,8 @@ async function readLog(passage: Passage): Promise<boolean> {
     for await (const messages of room.reader.read(course.filter, from, signal)) {
       const entries = messages.map((message) => ({ message, bytesBefore: 0, head: undefined }));
       if (await deliverAll(passage, entries)) return true;
+      // A run that is being written has no end to reach; what came meanwhile is the window's.
+      if (delivery.reached() >= bounds.lastStreamSequence) break;
     }
   }
   delivery.advance(bounds.lastStreamSequence);

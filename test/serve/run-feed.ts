@@ -29,6 +29,8 @@ export interface RunFeed {
   commit(payloads: readonly Payload[], messageClass?: MessageClass): Promise<number>;
   /** A big event in `count` parts; resolves to their stream sequences. */
   parts(payload: Payload, count: number): Promise<number[]>;
+  /** Gives the payload a sequence without storing it: a hole. */
+  withhold(payload: Payload): void;
   finish(): Promise<number>;
   last(): number;
 }
@@ -138,6 +140,7 @@ export function createRunFeed(
       note([payload]);
       return stored;
     },
+    withhold: (payload) => note([payload]),
     finish: async () => {
       const stored = await commit([{ case: 'runFinished', value: { detail: 'done' } }]);
       const run = known.get(runId);
