@@ -62,10 +62,12 @@ export function connectBridge(address: string, options: ConnectOptions = {}): Br
       for await (const response of responsesOf(call, address, callOptions)) {
         yield fromBinary(method.output, response);
       }
+    } catch (thrown) {
+      // What the requests threw cancelled the call: that is the reason, not the status.
+      throw pushing.failure ?? thrown;
     } finally {
       pushing.stop();
     }
-    await pushing.ended;
   };
   const close = async (): Promise<void> => client.close();
   const { startRun, getRun, listRuns, cancelRun } = RunService.method;

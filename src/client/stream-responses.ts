@@ -33,8 +33,8 @@ export async function* responsesOf(
 
 /** Requests on their way. */
 export interface Pushing {
-  /** Rejects with what `requests` threw. */
-  readonly ended: Promise<void>;
+  /** What `requests` threw, which cancelled the call. */
+  readonly failure: unknown;
   stop(): void;
 }
 
@@ -65,10 +65,14 @@ export function pushRequests(
       throw thrown;
     }
   };
-  const ended = push();
-  ended.catch(ignore);
+  let failure: unknown;
+  push().catch((thrown: unknown) => {
+    failure = thrown;
+  });
   return {
-    ended: ended,
+    get failure() {
+      return failure;
+    },
     stop: () => {
       isStopped = true;
       wake();

@@ -5,14 +5,13 @@ import {
 } from '#gen/hep/bridge/v1/event_service_pb.js';
 import { BridgeError, type Code, toBridgeError } from '../errors.js';
 import { pause } from '../serve/pause.js';
+import { backoffMs } from './backoff.js';
 import type { BridgeClient, RunEvent, SubscribeOptions } from './bridge-client.js';
 import { createEventReader } from './event-reader.js';
 
 type Request = MessageInitShape<typeof SubscribeRequestSchema>;
 
 const defaultRetryForMs = 30_000;
-const firstWaitMs = 100;
-const maxWaitMs = 5_000;
 
 /** The call was cut, or another gateway, or this one later, can go on. */
 const worthRetry: ReadonlySet<Code> = new Set<Code>([
@@ -69,11 +68,6 @@ export async function* subscribeWithResume(
     options.onNotice?.({ kind: 'reconnecting', error, waitMs });
     await pause(waitMs, signal);
   }
-}
-
-/** Doubles, with jitter, so that many clients do not come back at the same moment. */
-function backoffMs(failures: number): number {
-  return Math.min(maxWaitMs, firstWaitMs * 2 ** failures) * (0.5 + Math.random() / 2);
 }
 
 function tell(response: SubscribeResponse, options: SubscribeOptions): void {
