@@ -25,8 +25,10 @@ export function originalLine(event: Event, canonicalForm: number): Uint8Array | 
     case undefined:
       throw noLine(event, 'its payload is unknown here; a newer reader is needed');
     case 'malformedLine':
+      // An empty line, beyond the blanks that wait for the next event.
+      return event.line;
     case 'unknownFrame':
-      throw noLine(event, `${event.payload.case} without line`);
+      throw noLine(event, 'unknownFrame without line');
     default:
       return writtenLine(event, canonicalForm);
   }

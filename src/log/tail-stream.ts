@@ -32,6 +32,7 @@ export async function* tailStream(
       messages = await openConsumer(access, next);
       if (identity !== undefined) watchForRecreation(access, messages, identity);
       signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
       for await (const message of messages) {
         if (message.seq < next) throw recreated();
         next = message.seq + 1;
