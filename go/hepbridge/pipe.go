@@ -166,7 +166,7 @@ func (p *PipedRun) start(command *exec.Cmd) error {
 }
 
 func (p *PipedRun) watchExit(readersDone <-chan struct{}) {
-	state, err := p.agent.wait(readersDone, p.options.ExitGrace, p.drain)
+	state, err := p.agent.wait(p.stdout, p.stderr, readersDone, p.options.ExitGrace)
 	exit := &bridgev1.IngestExit{StdoutBytes: p.stdout.size(), StderrBytes: p.stderr.size()}
 	if err == nil {
 		code, signal := endOf(state)

@@ -73,7 +73,7 @@ func (a *agent) signal(signal syscall.Signal, group bool) error {
 // wait returns when the process is gone and its pipes were read to their end, with how it ended.
 // What it left running in its group is killed, after grace if it holds a pipe open; what left the
 // group and holds one is waited for once more as long, and then no longer listened to.
-func (a *agent) wait(readersDone <-chan struct{}, grace time.Duration, onExit func()) (state *os.ProcessState, err error) {
+func (a *agent) wait(stdout, stderr *window, readersDone <-chan struct{}, grace time.Duration) (state *os.ProcessState, err error) {
 	seen := awaitExit(a.command.Process.Pid)
 	if !seen {
 		state, err = a.command.Process.Wait()
@@ -82,10 +82,13 @@ func (a *agent) wait(readersDone <-chan struct{}, grace time.Duration, onExit fu
 		a.mu.Unlock()
 	}
 	close(a.exited)
-	onExit()
+	stdout.drainLast()
+	stderr.drainLast()
 	if !closedWithin(readersDone, grace) {
 		a.killGroup()
 		if !closedWithin(readersDone, grace) {
+			stdout.stop()
+			stderr.stop()
 			a.stopReading()
 			<-readersDone
 		}
@@ -118,6 +121,9 @@ func readInto(w *window, pipe *os.File) {
 	defer closeAll(pipe)
 	for {
 		room := w.reserve()
+		if room == nil {
+			return
+		}
 		n, err := pipe.Read(room)
 		w.commit(room[:n])
 		if err != nil {

@@ -309,6 +309,30 @@ func TestAFencedRunStopsItsAgent(t *testing.T) {
 	awaitGone(t, pid)
 }
 
+func TestWithoutDiskTheAgentsLastBytesAreKept(t *testing.T) {
+	bridge, client := connect(t)
+	bridge.HoldAcks = true
+	ctx := within(t, 20*time.Second)
+	piped, err := client.Pipe(ctx, sh(`trap '' INT; `+flood(5000)+`; sleep 60`), hepbridge.PipeOptions{
+		BufferBytes: 10_000, SpillDir: "/nonexistent", InterruptGrace: 200 * time.Millisecond, TerminateGrace: 50 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := piped.Cancel(ctx, "stop"); err != nil {
+		t.Fatal(err)
+	}
+	bridge.Until(func() bool { return bridge.Called("CancelRun") == 1 })
+	time.AfterFunc(2*time.Second, func() { bridge.Do(func() { bridge.HoldAcks = false }) })
+	if _, err := piped.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	run := runOf(bridge, piped.ID())
+	if run.Exit.StdoutBytes != int64(len(run.Stdout)) || !strings.HasPrefix(strings.Repeat(line, 5000), string(run.Stdout)) || len(run.Stdout) < 10_000 {
+		t.Errorf("%d bytes, exit %v", len(run.Stdout), run.Exit)
+	}
+}
+
 func TestPipeLeavesNoFilesBehind(t *testing.T) {
 	bridge, client := connect(t)
 	bridge.HoldAcks = true

@@ -31,6 +31,11 @@ type window struct {
 	// lineEnd is the end of the last whole line.
 	lineEnd  int64
 	draining bool
+	// lastRoom is up to where bytes are taken whatever the limits: those that were in the pipe when
+	// the agent exited.
+	lastRoom int64
+	// stopped: reading ends.
+	stopped bool
 	// abandoned: nobody will take the bytes.
 	abandoned bool
 	scratch   []byte
@@ -43,11 +48,15 @@ func newWindow(memoryLimit int64, byLine bool, spill *spill, wake func()) *windo
 }
 
 // reserve waits until there is room and returns memory to read into; commit says how much was read.
+// Nil after stop.
 func (w *window) reserve() []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.hasRoom() {
+	for !w.hasRoom() && !w.stopped {
 		w.changed.Wait()
+	}
+	if w.stopped {
+		return nil
 	}
 	if w.abandoned || w.goesToSpill() {
 		if w.scratch == nil {
@@ -60,7 +69,7 @@ func (w *window) reserve() []byte {
 
 func (w *window) hasRoom() bool {
 	held := w.end - w.base
-	if held < w.memoryLimit || w.abandoned {
+	if held < w.memoryLimit || w.end < w.lastRoom || w.abandoned {
 		return true
 	}
 	unfinishedLine := w.byLine && w.lineEnd <= w.base
@@ -176,6 +185,25 @@ func (w *window) drain() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.draining = true
+	w.changed.Broadcast()
+}
+
+// pipeBytes is more than a pipe holds.
+const pipeBytes = 1 << 20
+
+// drainLast is drain for an agent that has exited: what its pipe holds is taken in any case.
+func (w *window) drainLast() {
+	w.mu.Lock()
+	w.lastRoom = w.end + pipeBytes
+	w.mu.Unlock()
+	w.drain()
+}
+
+// stop ends the reading.
+func (w *window) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
 	w.changed.Broadcast()
 }
 
