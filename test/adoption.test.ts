@@ -33,7 +33,7 @@ async function serve(dataDir: string, ...args: readonly string[]): Promise<Serve
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(
     config,
-    'profiles:\n  sh:\n    command: ["sh", "{prompt_file}"]\n    env: { allow: [PATH] }\n' +
+    'profiles:\n  sh:\n    command: ["sh", "{prompt_file}"]\n    env_allow: [PATH]\n' +
       '    interrupt_grace: 500ms\n    terminate_grace: 500ms\n',
   );
   const flags = ['--listen', '127.0.0.1:0', '--data-dir', dataDir, '--config', config];
@@ -41,7 +41,10 @@ async function serve(dataDir: string, ...args: readonly string[]): Promise<Serve
   const child = spawn(process.execPath, [COMMAND, 'serve', ...options], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  child.stderr.resume();
+  let log = '';
+  child.stderr.on('data', (bytes: Buffer) => {
+    log = `${log}${bytes.toString()}`.slice(-4_096);
+  });
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
@@ -53,7 +56,7 @@ async function serve(dataDir: string, ...args: readonly string[]): Promise<Serve
     const { address } = JSON.parse(line) as { address: string };
     return { address, kill };
   }
-  throw new Error('serve ended before it was ready');
+  throw new Error(`serve ended before it was ready: ${log}`);
 }
 
 /** A data directory whose nats-server and keeper end with the test. */
@@ -150,6 +153,9 @@ describe('a bridge that is killed and started again on its data directory', () =
       if (event.payload.case === 'hepHeader') break;
     }
     await first.cancelRun({ runId, requestId: uuidv4(), reason: 'test' });
+    for await (const { event } of first.subscribe(request)) {
+      if (event.payload.case === 'cancelSignalled') break;
+    }
     await before.kill('SIGKILL');
     await first.close();
     const after = await serve(dataDir);
@@ -170,7 +176,7 @@ describe('a bridge that is killed and started again on its data directory', () =
   it('refuses a second bridge on the directory, and names the holder', async () => {
     const dataDir = newDataDir();
     await serve(dataDir);
-    await expect(serve(dataDir)).rejects.toThrow('serve ended before it was ready');
+    await expect(serve(dataDir)).rejects.toThrow('DATA_DIR_IN_USE');
   });
 
   it('leaves agents to the next bridge when told so', async () => {
