@@ -4,18 +4,12 @@ package hepbridge_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc/codes"
 
 	bridgev1 "github.com/hep-bridge/hep-bridge/gen/go/hep/bridge/v1"
 	"github.com/hep-bridge/hep-bridge/go/hepbridge"
@@ -140,111 +134,6 @@ func TestALineLongerThanTheBufferGoesThrough(t *testing.T) {
 	}
 }
 
-func TestAFullBufferHoldsTheAgentBackAndACancelDrainsIt(t *testing.T) {
-	bridge, client := connect(t)
-	bridge.HoldAcks = true
-	ctx := within(t, 30*time.Second)
-	told := filepath.Join(t.TempDir(), "told")
-	if err := syscall.Mkfifo(told, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// As fa: it sees signals only between two writes.
-	agent := `trap 'echo last; echo x >"` + told + `"; exit 130' INT; ` + strings.Repeat(flood(2000)+`; `, 10) + `while :; do sleep 0.05; done`
-	piped, err := client.Pipe(ctx, sh(agent), hepbridge.PipeOptions{BufferBytes: 64 << 10, SpillDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := piped.Cancel(ctx, "stop"); err != nil {
-		t.Fatal(err)
-	}
-	// The bridge still takes nothing, and the agent got there all the same.
-	if _, err := os.ReadFile(told); err != nil {
-		t.Fatal(err)
-	}
-	bridge.Do(func() { bridge.HoldAcks = false })
-	if _, err := piped.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
-	run := runOf(bridge, piped.ID())
-	if !strings.HasSuffix(string(run.Stdout), "last\n") || run.Exit.GetExitCode() != 130 || signals(run) != "SIGINT:false" {
-		t.Errorf("stdout ends %q, exit %v, signals %s", run.Stdout[max(0, len(run.Stdout)-20):], run.Exit, signals(run))
-	}
-}
-
-func TestACancelIsOneInterruptHoweverOftenItComes(t *testing.T) {
-	bridge, client := connect(t)
-	ctx := within(t, 30*time.Second)
-	agent := `n=0; trap 'n=$((n+1)); echo "int $n"' INT; echo ready; while [ $n = 0 ]; do sleep 0.02; done; sleep 0.4; exit 130`
-	piped, err := client.Pipe(ctx, sh(agent), hepbridge.PipeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bridge.Until(func() bool { return string(bridge.Run(piped.ID()).Stdout) == "ready\n" })
-	for _, id := range []string{"r1", "r1", "r2"} {
-		if _, err := piped.Cancel(ctx, "stop", hepbridge.RequestID(id)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	bridge.Until(func() bool { return len(bridge.Run(piped.ID()).Signals) == 1 })
-	// After a reopen the bridge asks again.
-	bridge.Stop()
-	bridge.Listen()
-	if _, err := piped.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
-	run := runOf(bridge, piped.ID())
-	if string(run.Stdout) != "ready\nint 1\n" || run.Exit.GetExitCode() != 130 {
-		t.Errorf("stdout %q, exit %v", run.Stdout, run.Exit)
-	}
-	for _, signal := range run.Signals {
-		if signal.Signal != "SIGINT" || signal.RequestId != "r1" {
-			t.Errorf("signalled %v", signal)
-		}
-	}
-}
-
-func TestACancelEscalatesToKillOfTheGroup(t *testing.T) {
-	bridge, client := connect(t)
-	ctx := within(t, 30*time.Second)
-	piped, err := client.Pipe(ctx, sh(`trap '' INT TERM; echo ready; while :; do sleep 0.05; done`),
-		hepbridge.PipeOptions{InterruptGrace: 50 * time.Millisecond, TerminateGrace: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bridge.Until(func() bool { return len(bridge.Run(piped.ID()).Stdout) > 0 })
-	if _, err := piped.Cancel(ctx, "stop"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := piped.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
-	run := runOf(bridge, piped.ID())
-	if signals(run) != "SIGINT:false SIGTERM:false SIGKILL:true" || run.Exit.Signal != "SIGKILL" {
-		t.Errorf("signals %s, exit %v", signals(run), run.Exit)
-	}
-}
-
-func TestTheEndOfTheContextIsACancelWithOneRequestID(t *testing.T) {
-	bridge, client := connect(t)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	piped, err := client.Pipe(ctx, sh(`trap 'exit 130' INT; echo ready; while :; do sleep 0.05; done`), hepbridge.PipeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bridge.Until(func() bool { return len(bridge.Run(piped.ID()).Stdout) > 0 })
-	cancel(errors.New("tab closed"))
-	if _, err := piped.Wait(within(t, 20*time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	run := runOf(bridge, piped.ID())
-	if len(run.Requests) != 1 || len(run.Signals) != 1 || run.Requests[0].Reason != "tab closed" {
-		t.Fatalf("requests %v, signals %v", run.Requests, run.Signals)
-	}
-	if run.Signals[0].RequestId != run.Requests[0].RequestId || run.Exit.GetExitCode() != 130 {
-		t.Errorf("signalled %v, exit %v", run.Signals[0], run.Exit)
-	}
-}
-
 func TestAGrandchildThatHoldsThePipeIsEnded(t *testing.T) {
 	bridge, client := connect(t)
 	for name, script := range map[string]string{
@@ -285,51 +174,6 @@ func TestARunIDThatWasUsedIsRefusedBeforeAnythingStarts(t *testing.T) {
 	_, err := client.Pipe(within(t, 10*time.Second), command, hepbridge.PipeOptions{RunID: id})
 	if !errors.Is(err, hepbridge.ErrRunExists) || command.Process != nil {
 		t.Errorf("got %v, process %v", err, command.Process)
-	}
-}
-
-func TestAFencedRunStopsItsAgent(t *testing.T) {
-	bridge, client := connect(t)
-	bridge.CutIngestAfter = 1
-	bridge.Fail = func(method string, call int) error {
-		if method == "Ingest" && call > 1 {
-			return fakebridge.Error(codes.Aborted, "FENCED", "another owner writes this run")
-		}
-		return nil
-	}
-	ctx := within(t, 20*time.Second)
-	piped, err := client.Pipe(ctx, sh(`trap 'exit 130' INT; echo $$; `+flood(5000)+`; while :; do sleep 0.05; done`), hepbridge.PipeOptions{BufferBytes: 1 << 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := piped.Wait(ctx); !errors.Is(err, hepbridge.ErrFenced) {
-		t.Errorf("got %v", err)
-	}
-	pid, _, _ := strings.Cut(string(runOf(bridge, piped.ID()).Stdout), "\n")
-	awaitGone(t, pid)
-}
-
-func TestWithoutDiskTheAgentsLastBytesAreKept(t *testing.T) {
-	bridge, client := connect(t)
-	bridge.HoldAcks = true
-	ctx := within(t, 20*time.Second)
-	piped, err := client.Pipe(ctx, sh(`trap '' INT; `+flood(5000)+`; sleep 60`), hepbridge.PipeOptions{
-		BufferBytes: 10_000, SpillDir: "/nonexistent", InterruptGrace: 200 * time.Millisecond, TerminateGrace: 50 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := piped.Cancel(ctx, "stop"); err != nil {
-		t.Fatal(err)
-	}
-	bridge.Until(func() bool { return bridge.Called("CancelRun") == 1 })
-	time.AfterFunc(2*time.Second, func() { bridge.Do(func() { bridge.HoldAcks = false }) })
-	if _, err := piped.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
-	run := runOf(bridge, piped.ID())
-	if run.Exit.StdoutBytes != int64(len(run.Stdout)) || !strings.HasPrefix(strings.Repeat(line, 5000), string(run.Stdout)) || len(run.Stdout) < 10_000 {
-		t.Errorf("%d bytes, exit %v", len(run.Stdout), run.Exit)
 	}
 }
 

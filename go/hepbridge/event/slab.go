@@ -29,13 +29,13 @@ type toolDelta struct {
 	frame   framev1.ToolDelta
 }
 
-// Tags of the fields that a plain delta has: number << 3 | wire type.
+// Tags of the fields that a plain delta has: number << 3 | wire type, which is 0 for varints.
 const (
-	tagSequence     = 1<<3 | 0
-	tagOffset       = 2<<3 | 0
+	tagSequence     = 1 << 3
+	tagOffset       = 2 << 3
 	tagMessageDelta = 10<<3 | 2
 	tagToolDelta    = 11<<3 | 2
-	tagTurnID       = 1<<3 | 0
+	tagTurnID       = 1 << 3
 	tagSecondText   = 2<<3 | 2
 	tagThirdText    = 3<<3 | 2
 )
