@@ -125,6 +125,15 @@ func TestPipeOutlivesARestartOfTheBridge(t *testing.T) {
 	}
 }
 
+func TestAnEndWhoseAnswerIsLostIsAskedForAgain(t *testing.T) {
+	bridge, client := connect(t)
+	bridge.CutAtExit = true
+	run := pipe(t, bridge, client, sh(`echo one; printf tail`), hepbridge.PipeOptions{})
+	if string(run.Stdout) != "one\ntail" || run.Opens != 2 || run.Exit.GetExitCode() != 0 {
+		t.Errorf("stdout %q, %d calls, exit %v", run.Stdout, run.Opens, run.Exit)
+	}
+}
+
 func TestALineLongerThanTheBufferGoesThrough(t *testing.T) {
 	bridge, client := connect(t)
 	run := pipe(t, bridge, client, sh(`head -c 3000000 /dev/zero | tr '\0' x; echo; echo short`),

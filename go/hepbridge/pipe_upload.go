@@ -56,7 +56,7 @@ func (p *PipedRun) carryAll(call *ingestCall) (*bridgev1.Run, error) {
 			call.leave()
 			return nil, &Error{
 				Operation: operation, Reason: string(ErrIngestGap.(reason)),
-				Message: fmt.Sprintf("the bridge wants stdout from %d and stderr from %d, which it acknowledged before or never got",
+				Message: fmt.Sprintf("the bridge wants stdout from %d and stderr from %d, bytes that it had acknowledged",
 					call.stdoutSent, call.stderrSent),
 			}
 		}

@@ -145,11 +145,12 @@ func (w *window) at(offset int64, limit int) ([]byte, error) {
 	return w.blocks[index][start:until], nil
 }
 
-// held reports whether offset can still be sent from.
+// held reports whether the bytes from offset on, those to come included, can still be sent. A
+// finished run is opened with offsets beyond all: there is nothing to send.
 func (w *window) held(offset int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return offset >= w.base && offset <= w.end
+	return offset >= w.base
 }
 
 // size is how many bytes came so far.

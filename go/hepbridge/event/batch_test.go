@@ -87,6 +87,25 @@ func TestDecodingInPlaceGivesWhatProtobufGives(t *testing.T) {
 	}
 }
 
+func TestAnEventGivesItsLine(t *testing.T) {
+	batch, err := event.DecodeBatch(encoded(t, batchOf(messageDelta(1, "a\u2028"), kinds()[6], kinds()[13])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{`{"type":"message_delta","turn_id":1,"delta":"a` + "\u2028" + `"}`, `{"type":"message_delta", "turn_id":1,"delta":"a"}`} {
+		if line, err := batch.Events[i].Line(); string(line) != want || err != nil {
+			t.Errorf("line is %s, %v", line, err)
+		}
+	}
+	if line, err := batch.Events[2].Line(); err == nil {
+		t.Errorf("RunFinished has the line %s", line)
+	}
+	batch.Events[0].CanonicalForm = 2
+	if line, err := batch.Events[0].Line(); err == nil {
+		t.Errorf("an unknown canonical form gave %s", line)
+	}
+}
+
 func TestTextThatIsNotUTF8IsRefusedAsProtobufDoes(t *testing.T) {
 	good := encoded(t, batchOf(messageDelta(1, "abc")))
 	body := []byte(strings.Replace(string(good), "abc", "a\xffc", 1))

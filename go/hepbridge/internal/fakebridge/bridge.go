@@ -41,6 +41,8 @@ type Bridge struct {
 	CutSubscribeAfter int
 	// CutIngestAfter cuts each Ingest call after so many bytes; 0 = never.
 	CutIngestAfter int
+	// CutAtExit takes the exit of a run and cuts the call instead of answering.
+	CutAtExit bool
 	// HoldAcks keeps Ingest from acknowledging and reading on.
 	HoldAcks bool
 	// Rewrite may change a response before it is sent; nil leaves it out.

@@ -18,6 +18,9 @@ import (
 // maxChunk is small, so that streams take many chunks.
 const maxChunk = 8 << 10
 
+// beyondAll is where a finished run wants bytes from.
+const beyondAll = 1<<53 - 1
+
 // Ingest keeps the bytes, acknowledges whole lines, brings cancels, and ends the run with its exit.
 func (b *Bridge) Ingest(stream grpc.BidiStreamingServer[bridgev1.IngestRequest, bridgev1.IngestResponse]) error {
 	first, err := stream.Recv()
@@ -35,8 +38,13 @@ func (b *Bridge) Ingest(stream grpc.BidiStreamingServer[bridgev1.IngestRequest, 
 		run.attempt++
 		attempt = run.attempt
 		// A restarted bridge knows what is committed: whole lines.
-		run.Stdout = run.Stdout[:committed(run.Stdout)]
+		if run.Exit == nil {
+			run.Stdout = run.Stdout[:committed(run.Stdout)]
+		}
 		opened.StdoutOffset, opened.StderrOffset = int64(len(run.Stdout)), int64(len(run.Stderr))
+		if run.Exit != nil {
+			opened.StdoutOffset, opened.StderrOffset = beyondAll, beyondAll
+		}
 	})
 	if err := stream.Send(&bridgev1.IngestResponse{Message: &bridgev1.IngestResponse_Opened{Opened: opened}}); err != nil {
 		return err
@@ -57,7 +65,7 @@ func (b *Bridge) Ingest(stream grpc.BidiStreamingServer[bridgev1.IngestRequest, 
 			cancel := &bridgev1.IngestCancel{RequestId: run.Requests[cancels].RequestId}
 			answers = append(answers, &bridgev1.IngestResponse{Message: &bridgev1.IngestResponse_Cancel{Cancel: cancel}})
 		}
-		finished := run.Exit != nil
+		finished := run.Exit != nil && !(b.CutAtExit && attempt == 1)
 		if finished {
 			run.Record.State = bridgev1.Run_STATE_FINISHED
 			record := proto.CloneOf(run.Record)
@@ -115,7 +123,9 @@ func (b *Bridge) take(id string, attempt int, stream grpc.BidiStreamingServer[br
 			case *bridgev1.IngestRequest_Signalled:
 				run.Signals = append(run.Signals, message.Signalled)
 			case *bridgev1.IngestRequest_Exit:
-				err = b.end(run, message.Exit)
+				if err = b.end(run, message.Exit); err == nil && b.CutAtExit {
+					err = Error(codes.Unavailable, "LOG_UNAVAILABLE", "cut by the test")
+				}
 			}
 			if err == nil && b.CutIngestAfter > 0 && received >= b.CutIngestAfter {
 				err = Error(codes.Unavailable, "LOG_UNAVAILABLE", "cut by the test")
