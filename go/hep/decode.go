@@ -1,0 +1,115 @@
+package hep
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	eventv1 "github.com/hep-bridge/hep-bridge/gen/go/hep/event/v1"
+)
+
+var byteOrderMark = []byte{0xEF, 0xBB, 0xBF}
+
+// DecodeLine decodes one line, without its line feed, into the event that stands for it: payload,
+// lossy_text, violations of the frame's own fields, and line where the canonical text of the frame
+// does not give the bytes back. Sequence and time are the caller's. It takes any bytes: what is no
+// frame becomes a MalformedLine. The event shares the line's memory.
+//
+// A blank line (see IsBlank) stands for no event and is not for this function.
+func DecodeLine(line []byte) *eventv1.Event { return decode(line, 0) }
+
+// DecodeFirstLine is DecodeLine for the first line of a stream, where a byte order mark is skipped.
+func DecodeFirstLine(line []byte) *eventv1.Event {
+	if bytes.HasPrefix(line, byteOrderMark) {
+		return decode(line, len(byteOrderMark))
+	}
+	return decode(line, 0)
+}
+
+// IsBlank reports whether a line holds only blanks, tabs and carriage returns, or nothing.
+func IsBlank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+func decode(line []byte, from int) *eventv1.Event {
+	start := skipWhitespace(line, from)
+	isObject := start < len(line) && line[start] == '{'
+	var values map[string][]byte
+	var next int
+	if isObject {
+		values, next = scanObject(line, start)
+	} else {
+		next = skipValue(line, start)
+	}
+	if next >= 0 {
+		next = skipWhitespace(line, next)
+	}
+	switch {
+	case next < 0:
+		return notJSON(line, ^next)
+	case next < len(line):
+		return notJSON(line, next)
+	case !isObject:
+		return notAFrame(line, "JSON "+jsonKind(line[start])+", not an object")
+	}
+	return decodeObject(line, values)
+}
+
+func decodeObject(line []byte, values map[string][]byte) *eventv1.Event {
+	value, ok := values["type"]
+	if !ok {
+		return notAFrame(line, "no key type")
+	}
+	if kind := jsonKind(value[0]); kind != "string" {
+		return notAFrame(line, "type is "+withArticle(kind)+", not a string")
+	}
+	if len(value) == len(`""`) {
+		return notAFrame(line, "type is empty")
+	}
+	var found report
+	frame := &fields{values: values, report: &found}
+	event := &eventv1.Event{}
+	readFrame(event, found.text(value[1:len(value)-1]), frame)
+	event.LossyText = found.lossyText
+	event.Violations = found.finish()
+	if canonical, err := CanonicalText(event); found.lossyText || err != nil || !bytes.Equal(canonical, line) {
+		event.Line = line
+	}
+	return event
+}
+
+func notJSON(line []byte, offset int) *eventv1.Event {
+	reason := eventv1.MalformedLine_REASON_NOT_JSON
+	if !utf8.Valid(line) {
+		reason = eventv1.MalformedLine_REASON_INVALID_UTF8
+	}
+	return malformed(line, reason, fmt.Sprintf("not JSON at byte %d", offset))
+}
+
+func notAFrame(line []byte, detail string) *eventv1.Event {
+	return malformed(line, eventv1.MalformedLine_REASON_NOT_A_FRAME, detail)
+}
+
+func malformed(line []byte, reason eventv1.MalformedLine_Reason, detail string) *eventv1.Event {
+	return &eventv1.Event{
+		Line: line,
+		Payload: &eventv1.Event_MalformedLine{
+			MalformedLine: &eventv1.MalformedLine{Reason: reason, Detail: detail},
+		},
+	}
+}
+
+func withArticle(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "array", "object":
+		return "an " + kind
+	}
+	return "a " + kind
+}
