@@ -28,6 +28,12 @@ export function textView(stdout: Output, stderr: Output): EventView {
     return stdout.line(breakBefore + words);
   }
 
+  function endLine(): Promise<boolean> {
+    if (atLineStart) return Promise.resolve(!stdout.isGone);
+    atLineStart = true;
+    return stdout.line('');
+  }
+
   async function showPayload({ payload, violations }: Event): Promise<boolean> {
     for (const { field, detail } of violations) {
       if (!(await line(`! ${payload.case}: ${field === '' ? '' : `${field}: `}${detail}`)))
@@ -36,7 +42,7 @@ export function textView(stdout: Output, stderr: Output): EventView {
     switch (payload.case) {
       case 'messageStart':
         shown = '';
-        return atLineStart || line('');
+        return endLine();
       case 'messageDelta':
         shown += payload.value.delta;
         return text(payload.value.delta);
@@ -52,7 +58,7 @@ export function textView(stdout: Output, stderr: Output): EventView {
             return false;
           }
         }
-        return atLineStart || line('');
+        return endLine();
       }
       default: {
         const words = payloadLine(payload);

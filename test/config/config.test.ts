@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type BridgeConfig, resolveConfig } from '../../src/config/config.js';
+import { readEnvironment } from '../../src/config/read-environment.js';
+import { readSettingsFile } from '../../src/config/read-settings-file.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'hep-config-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function fromYaml(text: string, env: Record<string, string> = {}): BridgeConfig {
+  const file = join(dir, 'bridge.yaml');
+  writeFileSync(file, text);
+  return resolveConfig([readEnvironment(env), readSettingsFile(file)], env);
+}
+
+describe('configuration', () => {
+  it('has a default for everything', () => {
+    const config = resolveConfig([], { XDG_DATA_HOME: '/data' });
+    expect(config).toMatchObject({
+      listen: '127.0.0.1:4880',
+      dataDir: '/data/hep-bridge',
+      nats: undefined,
+      durability: 'power',
+      maxRuns: 1_000,
+      onStop: 'cancel',
+      interruptGraceMs: 12_000,
+      profiles: {},
+    });
+  });
+
+  it('reads durations, sizes and profiles', () => {
+    const config = fromYaml(`
+reconnect_window: 1.5m
+limits: { max_line_bytes: 1MiB, max_message_bytes: 65536 }
+profiles:
+  fa:
+    command: [fa, --prompt, '{prompt_file}']
+    cwd: work
+    deadline: 2h
+    parameters:
+      model: { flag: --model, pattern: '[a-z]+|x' }
+`);
+    expect(config.reconnectWindowMs).toBe(90_000);
+    expect(config.limits).toMatchObject({ maxLineBytes: 1_048_576, maxMessageBytes: 65_536 });
+    const profile = config.profiles.fa;
+    expect(profile).toMatchObject({
+      cwd: join(dir, 'work'),
+      prompt: 'file',
+      deadlineMs: 7_200_000,
+    });
+    expect(profile?.parameters.model?.pattern.test('opus')).toBe(true);
+    expect(profile?.parameters.model?.pattern.test('xy1')).toBe(false);
+  });
+
+  it('takes the environment before the file', () => {
+    const env = { HEP_BRIDGE_LISTEN: '127.0.0.1:1', HEP_BRIDGE_STRICT: 'true' };
+    const config = fromYaml('listen: 127.0.0.1:2\nmax_runs: 3', env);
+    expect(config).toMatchObject({ listen: '127.0.0.1:1', strict: true, maxRuns: 3 });
+  });
+
+  it('uses no TLS for NATS unless it is told to', () => {
+    expect(fromYaml('nats: { url: "nats://h:1" }').nats).toEqual({ url: 'nats://h:1' });
+  });
+
+  it('loads the example', () => {
+    const example = fileURLToPath(new URL('../../examples/hep-bridge.yaml', import.meta.url));
+    expect(Object.keys(resolveConfig([readSettingsFile(example)], {}).profiles)).toEqual(['fa']);
+  });
+
+  for (const [title, text, message] of [
+    ['an unknown key with the nearest known one', 'maxRuns: 3', /yaml: maxRuns:.*max_runs/],
+    [
+      'an unknown key of a profile',
+      'profiles: {a: {command: [x], cdw: /}}',
+      /profiles\.a\.cdw.*cwd/,
+    ],
+    ['a duration that is none', 'interrupt_grace: 12', /yaml: interrupt_grace: /],
+    ['a duration without a unit', 'interrupt_grace: "12"', /"12" is not a duration such as 500ms/],
+    [
+      'a value that is not one of the known',
+      'on_stop: die',
+      /on_stop: must be one of: leave, cancel/,
+    ],
+    ['an address without a port', 'listen: localhost', /listen: is not host:port/],
+    [
+      'a pattern that is none',
+      'profiles: {a: {command: [x], parameters: {p: {pattern: "("}}}}',
+      /pattern/,
+    ],
+    ['text that is not YAML', 'a: [', /bridge\.yaml:1:\d+: not YAML/],
+    ['credentials without a server', 'nats: { token: t }', /--nats-url/],
+  ] as const) {
+    it(`refuses ${title}`, () => {
+      expect(() => fromYaml(text)).toThrow(message);
+      expect(() => fromYaml(text)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    });
+  }
+
+  it('names the variable at fault', () => {
+    expect(() => readEnvironment({ HEP_BRIDGE_DURABILITY: 'x' })).toThrow(
+      /HEP_BRIDGE_DURABILITY: must be one of/,
+    );
+    expect(() => readEnvironment({ HEP_BRIDGE_STRICT: 'yes' })).toThrow(/HEP_BRIDGE_STRICT/);
+  });
+});
