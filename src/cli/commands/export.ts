@@ -6,6 +6,8 @@ import { createExportStream } from '../export-stream.js';
 import { type ServerOptions, withServer } from '../options.js';
 import { showProgress, sizeText } from '../progress.js';
 
+const flushBytes = 65_536;
+
 const help = `
 What comes out is byte for byte what the agent wrote to stdout, blank lines and a missing last line end
 included. A run that is not over is followed to its end. If the run does not hold the whole stream (it
@@ -31,13 +33,29 @@ async function exportRun(
   await using client = connectBridge(options.server);
   const stream = createExportStream();
   let written = 0;
+  let held: Uint8Array[] = [];
+  let heldBytes = 0;
   // On a terminal the lines themselves show how far it is.
   using _progress = stdout.isTty ? undefined : showProgress(stderr, () => sizeText(written));
+
+  function flush(): Promise<boolean> {
+    const bytes = Buffer.concat(held);
+    held = [];
+    heldBytes = 0;
+    written += bytes.length;
+    return bytes.length === 0 ? Promise.resolve(!stdout.isGone) : stdout.write(bytes);
+  }
+
+  // What one response brought is written at once: a write for each line costs more than all else.
   for await (const event of client.subscribe({ target: { case: 'runId', value: runId } })) {
     const bytes = stream.take(event);
     if (bytes.length === 0) continue;
-    written += bytes.length;
-    if (!(await stdout.write(bytes))) return;
+    if (heldBytes === 0) setImmediate(flush);
+    held.push(bytes);
+    heldBytes += bytes.length;
+    if (heldBytes >= flushBytes && !(await flush())) return;
+    if (stdout.isGone) return;
   }
+  await flush();
   stream.check();
 }
