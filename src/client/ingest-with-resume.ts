@@ -9,9 +9,9 @@ import {
   IngestSignalledSchema,
 } from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import type { Run } from '#gen/hep/bridge/v1/run_pb.js';
-import { createWake } from '../control/wake.js';
 import { BridgeError, type Code, toBridgeError } from '../errors.js';
 import { pause } from '../serve/pause.js';
+import { createWake } from '../wake.js';
 import { backoffMs } from './backoff.js';
 import type { BridgeClient } from './bridge-client.js';
 import { type IngestCall, type IngestQueue, ingestRequests } from './ingest-queue.js';

@@ -7,6 +7,7 @@ import type {
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { BridgeError, toBridgeError } from '../errors.js';
 import type { Exit } from '../ingest/outcome.js';
+import { createWake } from '../wake.js';
 import {
   ackMessage,
   cancelMessage,
@@ -15,7 +16,6 @@ import {
   openedMessage,
 } from './ingest-response.js';
 import type { OwnedRun } from './owned-run.js';
-import { createWake } from './wake.js';
 
 export interface IngestSourceOptions {
   readonly owned: OwnedRun;
