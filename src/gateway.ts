@@ -2,11 +2,13 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { v4 as uuidv4 } from 'uuid';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { createClosers } from './closers.js';
+import { adoptIngestRuns } from './control/adopt-ingest-runs.js';
 import { adoptRuns } from './control/adopt-runs.js';
 import { cancelRun } from './control/cancel-run.js';
 import type { ControlContext } from './control/context.js';
 import { endRuns } from './control/end-runs.js';
 import { ingestCall } from './control/ingest-call.js';
+import { openIngestLedger } from './control/ingest-ledger.js';
 import type { Logger } from './control/logger.js';
 import type { Profile } from './control/profile.js';
 import { findRecord, getRun, listRuns } from './control/read-runs.js';
@@ -113,9 +115,10 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
       }),
     owned: new Map(),
     ingestSources: new Map(),
+    ingestLedger: openIngestLedger(dataDir),
   };
   opened.defer(() => stopping.abort(new BridgeError('DRAINING', 'the gateway has stopped')));
-  const adopted = await adoptRuns(context);
+  const adopted = (await adoptRuns(context)) + (await adoptIngestRuns(context));
 
   const grpc = await startServer({
     listen: options.listen,

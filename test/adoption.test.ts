@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { connectBridge } from '../src/client/connect-bridge.js';
 import { eventsOf, kindsOf, rebuildSource, temporaryDir, verdictOf } from './support/gateway.js';
+import { ingestBytes } from './support/ingest-bytes.js';
 
 const COMMAND = fileURLToPath(new URL('../bin/hep-bridge', import.meta.url));
 const HEADER = '{"type":"hep_header","hep":"v1","fah":"1","session":"s"}';
@@ -28,12 +29,16 @@ interface Served {
 }
 
 /** `hep-bridge serve` as a process of its own, so that it can be killed. */
-async function serve(dataDir: string, ...args: readonly string[]): Promise<Served> {
+async function serve(
+  dataDir: string,
+  reconnectWindow = '60s',
+  ...args: readonly string[]
+): Promise<Served> {
   const config = join(dataDir, 'config.yaml');
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(
     config,
-    'profiles:\n  sh:\n    command: ["sh", "{prompt_file}"]\n    env_allow: [PATH]\n' +
+    `reconnect_window: ${reconnectWindow}\nprofiles:\n  sh:\n    command: ["sh", "{prompt_file}"]\n    env_allow: [PATH]\n` +
       '    interrupt_grace: 500ms\n    terminate_grace: 500ms\n',
   );
   const flags = ['--listen', '127.0.0.1:0', '--data-dir', dataDir, '--config', config];
@@ -173,6 +178,48 @@ describe('a bridge that is killed and started again on its data directory', () =
     expect(verdictOf(await client.getRun(runId))).toBe('CANCELLED / CANCEL_SIGNALLED');
   });
 
+  it("takes a client's stream up again at the stored offset, with the answer it had", async () => {
+    const dataDir = newDataDir();
+    const stdout = Buffer.from(`${HEADER}\n${DONE}\n{"type":"compaction_start","turn_id":2}\n`);
+    const runId = uuidv7();
+    const before = await serve(dataDir);
+    const first = connectBridge(before.address);
+    await ingestBytes(first, { runId, stdout: stdout.subarray(0, stdout.length - 7), leave: true });
+    await before.kill('SIGKILL');
+    await first.close();
+    const after = await serve(dataDir);
+    const client = connectBridge(after.address);
+    cleanUps.push(() => client.close());
+    const run = await ingestBytes(client, { runId, stdout, exitCode: 0 });
+    expect(verdictOf(run)).toBe('COMPLETED / TURN_DONE');
+    const events = await eventsOf(client, runId);
+    expect(rebuildSource(events).equals(stdout)).toBe(true);
+    expect(kindsOf(events)).toEqual([
+      'runStarted',
+      'hepHeader',
+      'turnDone',
+      'compactionStart',
+      'runFinished',
+    ]);
+    expect(events.at(-1)?.event.payload.value).toMatchObject({ answer: 'hi', answerSequence: 3n });
+  });
+
+  it("ends a client's run as LOST when the client does not come back", async () => {
+    const dataDir = newDataDir();
+    const runId = uuidv7();
+    const before = await serve(dataDir);
+    const first = connectBridge(before.address);
+    await ingestBytes(first, { runId, stdout: Buffer.from(`${HEADER}\n`), leave: true });
+    await before.kill('SIGKILL');
+    await first.close();
+    const after = await serve(dataDir, '500ms');
+    const client = connectBridge(after.address);
+    cleanUps.push(() => client.close());
+    const events = await eventsOf(client, runId);
+    expect(events.at(-1)?.event.payload.value).toMatchObject({ synthetic: true });
+    expect(verdictOf(await client.getRun(runId))).toBe('LOST / OWNER_GONE');
+  });
+
   it('refuses a second bridge on the directory, and names the holder', async () => {
     const dataDir = newDataDir();
     await serve(dataDir);
@@ -181,7 +228,7 @@ describe('a bridge that is killed and started again on its data directory', () =
 
   it('leaves agents to the next bridge when told so', async () => {
     const dataDir = newDataDir();
-    const before = await serve(dataDir, '--on-stop', 'leave');
+    const before = await serve(dataDir, '60s', '--on-stop', 'leave');
     const runId = uuidv7();
     const first = connectBridge(before.address);
     await first.startRun({

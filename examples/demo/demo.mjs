@@ -71,8 +71,9 @@ try {
   );
   const all = await stage.runs(bridge);
   failUnless(all.length === 9, `nine runs are listed (${all.length})`);
-  for (const { run_id: runId, outcome } of all) {
-    const exported = await stage.export(bridge, runId);
+  const exports = await Promise.all(all.map(({ run_id: runId }) => stage.export(bridge, runId)));
+  for (const [at, { run_id: runId, outcome }] of all.entries()) {
+    const exported = exports[at];
     const original = readFileSync(
       runId === piped.runId ? piped.file : join(stage.journals, `${runId}.jsonl`),
     );

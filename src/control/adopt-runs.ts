@@ -3,11 +3,13 @@ import { toBridgeError } from '../errors.js';
 import { adoptChild } from '../ingest/child/child-source.js';
 import { spoolDir } from '../ingest/spool/layout.js';
 import { listSpools, readRequest, removeSpool } from '../ingest/spool/run-spool.js';
+import { markedSignals } from '../ingest/spool/signal-file.js';
 import { childRun } from './child-run.js';
 import type { ControlContext } from './context.js';
 import { armDeadline } from './deadline.js';
 import { setFinished, updateRecord } from './own-run.js';
 import { type RestoredRun, restoreRun } from './restore-run.js';
+import { resumeCancels } from './resume-cancels.js';
 import { decodeSpoolRequest, type SpoolRequest } from './spool-request.js';
 import { spawnAgent } from './start-run.js';
 
@@ -63,7 +65,7 @@ async function adoptRun(context: ControlContext, runId: string): Promise<boolean
 async function goOn(
   context: ControlContext,
   request: SpoolRequest,
-  { resume, cancelRequests }: RestoredRun,
+  { resume, cancelRequests, signalled }: RestoredRun,
 ): Promise<void> {
   const { record, strict, graces, spawn, deadlineMs } = request;
   const { run } = record;
@@ -71,7 +73,8 @@ async function goOn(
   run.session = resume.state.facts.session;
   run.cancelRequested = cancelRequests.size > 0;
   const adopted = childRun(context, { record, strict, graces, resume });
-  const child = adoptChild(context.keeper, run.runId, spoolDir(context.dataDir, run.runId));
+  const dir = spoolDir(context.dataDir, run.runId);
+  const child = adoptChild(context.keeper, run.runId, dir);
   if (child === undefined) {
     await spawnAgent(context, adopted, spawn);
   } else {
@@ -80,23 +83,9 @@ async function goOn(
     await updateRecord(context, record);
   }
   armDeadline(context, adopted.owned, deadlineMs);
-  await resumeCancels(context, adopted.owned.record.run.runId, cancelRequests);
-}
-
-/** Requests that were stored but not committed are served now; committed ones go on. */
-async function resumeCancels(
-  context: ControlContext,
-  runId: string,
-  committed: RestoredRun['cancelRequests'],
-): Promise<void> {
-  const owned = context.owned.get(runId);
-  if (owned === undefined) return;
-  owned.desk.resume(committed);
-  for (const order of await context.cancels.list(runId)) {
-    if (committed.has(order.requestId)) continue;
-    // A failure of the log reaches the run's owner through `onFailure`.
-    owned.desk.request(order).catch(() => undefined);
-  }
+  // The mark is made before the signal goes out, the event after it.
+  const wasSignalled = signalled || markedSignals(dir).length > 0;
+  await resumeCancels(context, adopted.owned, { cancelRequests, signalled: wasSignalled });
 }
 
 /** The log says that it is over; what may be left is its process and its record. */

@@ -35,9 +35,12 @@ export interface CancelDesk {
    * when the run is ending, `LIMIT_REACHED` beyond `MAX_REQUESTS`.
    */
   request(order: CancelOrder): Promise<number>;
-  /** An adopting owner goes on with requests that the log holds already: id and sequence of each. */
-  resume(committed: ReadonlyMap<string, number>): void;
-  /** Writes CancelSignalled; does not wait for its commit. */
+  /**
+   * An adopting owner goes on with requests that the log holds already (id and sequence of each), and
+   * knows whether a signal was sent for one.
+   */
+  resume(committed: ReadonlyMap<string, number>, wasSignalled: boolean): void;
+  /** Writes CancelSignalled, once for each request and signal; does not wait for its commit. */
   report(report: SignalReport, requestId?: string): void;
 }
 
@@ -50,6 +53,7 @@ export const MAX_REQUESTS = 256;
  */
 export function createCancelDesk(run: Run, deliver: (requestId: string) => void): CancelDesk {
   const requests = new Map<string, Promise<number>>();
+  const reported = new Set<string>();
   let serving: string | undefined;
   let signalled = false;
 
@@ -76,13 +80,18 @@ export function createCancelDesk(run: Run, deliver: (requestId: string) => void)
       serve(order.requestId);
       return committed;
     },
-    resume(committed) {
+    resume(committed, wasSignalled) {
+      signalled ||= wasSignalled;
       for (const [requestId, sequence] of committed) {
         requests.set(requestId, Promise.resolve(sequence));
         serve(requestId);
       }
     },
     report({ signal, processGroup, error }, requestId = serving ?? '') {
+      // A client tells of a signal again after it had to open again.
+      const what = `${requestId} ${signal} ${error}`;
+      if (reported.has(what)) return;
+      if (reported.size < MAX_REQUESTS) reported.add(what);
       if (error === '') signalled = true;
       const value = create(CancelSignalledSchema, { requestId, signal, processGroup, error });
       // A failure of the log reaches the run's owner through `onFailure`.

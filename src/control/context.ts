@@ -5,6 +5,7 @@ import type { RunLog } from '../ingest/run-log.js';
 import type { CancelStore } from '../log/cancel-store.js';
 import type { LogReader } from '../log/log-reader.js';
 import type { RunIndex } from '../log/run-index.js';
+import type { IngestLedger } from './ingest-ledger.js';
 import type { IngestSource } from './ingest-source.js';
 import type { Logger } from './logger.js';
 import type { OwnedRun } from './owned-run.js';
@@ -45,6 +46,7 @@ export interface ControlContext {
   openLog(place: RunPlace): RunLog & { readonly lastStreamSequence: number };
   /** Runs that this gateway writes now, by run id. */
   readonly owned: Map<string, OwnedRun>;
+  readonly ingestLedger: IngestLedger;
   /** Sources of those that come through Ingest. */
   readonly ingestSources: Map<string, IngestSource>;
 }

@@ -89,7 +89,9 @@ async function createIngestRun(
     actor: caller.actor,
     requestHash: ingestRequestHash(),
   });
-  const { owned, source } = ingestRun(context, { record, strict: open.strict || context.strict });
+  const entry = { record, strict: open.strict || context.strict };
+  context.ingestLedger.enter(entry);
+  const { owned, source } = ingestRun(context, entry);
   await startOwned(context, owned);
   record.run.state = Run_State.RUNNING;
   await updateRecord(context, record);

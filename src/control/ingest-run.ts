@@ -45,6 +45,10 @@ export function ingestRun(context: ControlContext, options: IngestRunOptions): I
     stopping: context.stopping,
   });
   context.ingestSources.set(runId, source);
-  void owned.closed.then(() => context.ingestSources.delete(runId));
+  void owned.closed.then(async () => {
+    context.ingestSources.delete(runId);
+    // A gateway that stops leaves the run to the next one.
+    if (!context.stopping.aborted) await context.ingestLedger.remove(runId);
+  });
   return { owned, source };
 }

@@ -41,9 +41,11 @@ export function ownRun(context: ControlContext, options: OwnRunOptions): OwnedRu
     if (failure !== undefined) return;
     failure = error;
     context.owned.delete(runId);
-    context.logger.error({ run_id: runId, code: error.code }, `run lost: ${error.message}`);
     finished.reject(error);
     closed.resolve();
+    // A gateway that stops leaves the run, and its agent, to the next one.
+    if (context.stopping.aborted) return;
+    context.logger.error({ run_id: runId, code: error.code }, `run lost: ${error.message}`);
     options.onFailure(error);
     options.onCommitted?.();
   }

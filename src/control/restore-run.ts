@@ -18,6 +18,8 @@ export interface RestoredRun {
   readonly finished: Extract<Event['payload'], { case: 'runFinished' }> | undefined;
   /** The cancels that the log holds: request id and sequence. */
   readonly cancelRequests: ReadonlyMap<string, number>;
+  /** The log says that a signal was sent for a cancel. */
+  readonly signalled: boolean;
 }
 
 /** Reads a run back from the log; undefined if the log holds nothing of it. */
@@ -38,6 +40,7 @@ export async function restoreRun(
   };
   const cancelRequests = new Map<string, number>();
   let finished: RestoredRun['finished'];
+  let signalled = false;
   let lastSequence = 0;
   let lastStreamSequence = 0;
   let parts: Uint8Array[] = [];
@@ -49,6 +52,7 @@ export async function restoreRun(
     if (payload.case === 'cancelRequested') {
       cancelRequests.set(payload.value.requestId, lastSequence);
     }
+    if (payload.case === 'cancelSignalled' && payload.value.error === '') signalled = true;
     if (payload.case === 'runFinished') finished = payload;
     if (payload.case === 'stderrChunk') {
       chain.stderrSequence = lastSequence;
@@ -77,6 +81,7 @@ export async function restoreRun(
     resume: { position: chain, lastSequence, state, lastStreamSequence },
     finished,
     cancelRequests,
+    signalled,
   };
 }
 
