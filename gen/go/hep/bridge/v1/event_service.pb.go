@@ -27,11 +27,11 @@ const (
 type StartPosition int32
 
 const (
-	// See SubscribeRequest.start.
+	// As if start was unset.
 	StartPosition_START_POSITION_UNSPECIFIED StartPosition = 0
 	// Sequence 1; OUT_OF_RANGE if it is no longer kept.
 	StartPosition_START_POSITION_BEGINNING StartPosition = 1
-	// The oldest event kept.
+	// The oldest event kept, whatever its sequence.
 	StartPosition_START_POSITION_EARLIEST StartPosition = 2
 	// Only what is committed from now on.
 	StartPosition_START_POSITION_TAIL StartPosition = 3
@@ -83,7 +83,7 @@ func (StartPosition) EnumDescriptor() ([]byte, []int) {
 // Asks for events.
 type SubscribeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to read.
+	// What to read; required.
 	//
 	// Types that are valid to be assigned to Target:
 	//
@@ -98,15 +98,16 @@ type SubscribeRequest struct {
 	//	*SubscribeRequest_AfterSequence
 	//	*SubscribeRequest_Cursor
 	Start isSubscribeRequest_Start `protobuf_oneof:"start"`
-	// Leave out message_delta and tool_delta.
+	// Leave out message_delta and tool_delta; turn_done has the whole text.
 	SkipDeltas bool `protobuf:"varint,6,opt,name=skip_deltas,json=skipDeltas,proto3" json:"skip_deltas,omitempty"`
-	// Send StderrChunk too.
+	// Send StderrChunk too; by default they are left out.
 	IncludeStderr bool `protobuf:"varint,10,opt,name=include_stderr,json=includeStderr,proto3" json:"include_stderr,omitempty"`
-	// One run only: leave out deltas of rounds already closed when history is read.
+	// One run only: leave out the deltas of rounds that were closed when the history was read.
 	SkipClosedDeltas bool `protobuf:"varint,7,opt,name=skip_closed_deltas,json=skipClosedDeltas,proto3" json:"skip_closed_deltas,omitempty"`
-	// Heartbeat when nothing was sent for so long; unset = 15 s.
+	// A Heartbeat when nothing was sent for so long, from 1 s to 300 s; unset = 15 s.
 	HeartbeatInterval *durationpb.Duration `protobuf:"bytes,8,opt,name=heartbeat_interval,json=heartbeatInterval,proto3" json:"heartbeat_interval,omitempty"`
-	// Wait for a run that does not exist yet, instead of NOT_FOUND.
+	// One run only: wait so long, up to 3600 s, for a run that does not exist yet; unset = NOT_FOUND at
+	// once.
 	WaitForRun    *durationpb.Duration `protobuf:"bytes,9,opt,name=wait_for_run,json=waitForRun,proto3" json:"wait_for_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -241,12 +242,12 @@ type isSubscribeRequest_Target interface {
 }
 
 type SubscribeRequest_RunId struct {
-	// One run.
+	// One run, a UUIDv7 in lower case.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3,oneof"`
 }
 
 type SubscribeRequest_Filter struct {
-	// Many runs, now and later.
+	// Many runs, those of now and those to come.
 	Filter *RunFilter `protobuf:"bytes,2,opt,name=filter,proto3,oneof"`
 }
 
@@ -264,12 +265,13 @@ type SubscribeRequest_Position struct {
 }
 
 type SubscribeRequest_AfterSequence struct {
-	// One run only: the first event is this plus one; 0 = BEGINNING.
+	// One run only: the first event is the one after this sequence; 0 = BEGINNING.
 	AfterSequence int64 `protobuf:"varint,4,opt,name=after_sequence,json=afterSequence,proto3,oneof"`
 }
 
 type SubscribeRequest_Cursor struct {
-	// From a response to the same target and the same choices below.
+	// SubscribeResponse.cursor of a call with the same target and the same choices below; goes on
+	// right behind what it names.
 	Cursor string `protobuf:"bytes,5,opt,name=cursor,proto3,oneof"`
 }
 
@@ -279,12 +281,12 @@ func (*SubscribeRequest_AfterSequence) isSubscribeRequest_Start() {}
 
 func (*SubscribeRequest_Cursor) isSubscribeRequest_Start() {}
 
-// Selects runs; all that is set must match.
+// Selects runs; all that is set must match. Nothing set = all runs of the tenant.
 type RunFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Exact label values.
+	// Exact label values, at most 16; empty = any.
 	Labels map[string]string `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// One partition key.
+	// One partition key; empty = any.
 	PartitionKey  string `protobuf:"bytes,2,opt,name=partition_key,json=partitionKey,proto3" json:"partition_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -338,11 +340,12 @@ func (x *RunFilter) GetPartitionKey() string {
 // that events before the start or not asked for are left out.
 type SubscribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In log order.
+	// In log order: of one run by sequence; of many runs each by its sequence.
 	Batches []*v1.EventBatch `protobuf:"bytes,1,rep,name=batches,proto3" json:"batches,omitempty"`
-	// Everything selected up to here was delivered, this response included.
+	// Opaque; everything selected up to here was delivered, this response included. Always set; kept
+	// as long as the stream is.
 	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// In-band word about the stream.
+	// A word about the stream itself; then there are no batches.
 	//
 	// Types that are valid to be assigned to Notice:
 	//
@@ -447,12 +450,12 @@ type isSubscribeResponse_Notice interface {
 }
 
 type SubscribeResponse_CaughtUp struct {
-	// Live from here.
+	// All there was is delivered; live from here.
 	CaughtUp *CaughtUp `protobuf:"bytes,3,opt,name=caught_up,json=caughtUp,proto3,oneof"`
 }
 
 type SubscribeResponse_FellBehind struct {
-	// Reads from the log again.
+	// This reader is slow: it reads from the log again, and nothing is lost.
 	FellBehind *FellBehind `protobuf:"bytes,4,opt,name=fell_behind,json=fellBehind,proto3,oneof"`
 }
 
@@ -462,7 +465,7 @@ type SubscribeResponse_Heartbeat struct {
 }
 
 type SubscribeResponse_Draining struct {
-	// The gateway goes away.
+	// The gateway goes away: reconnect with the cursor.
 	Draining *Draining `protobuf:"bytes,6,opt,name=draining,proto3,oneof"`
 }
 

@@ -26,10 +26,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Reads the log. The tenant comes from the credentials.
+// Reads the log: what is committed, in its order. The tenant comes from the credentials.
 type EventServiceClient interface {
-	// Of one run: ends with OK right after RunFinished; OK without it means cut, resume.
-	// Of a filter: never ends by itself.
+	// Of one run: history, CaughtUp, then live; ends with OK right after RunFinished. OK without
+	// RunFinished means cut: resume with the cursor. Of a filter: never ends by itself.
+	// NOT_FOUND: no such run. OUT_OF_RANGE: the start is no longer kept, or not yet there.
+	// FAILED_PRECONDITION: the cursor is of a stream that was deleted. DATA_LOSS: a hole in the log.
+	// UNAVAILABLE: call again after RetryInfo. Each with google.rpc.ErrorInfo, domain hep.bridge.
 	Subscribe(ctx context.Context, in *SubscribeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscribeResponse], error)
 }
 
@@ -64,10 +67,13 @@ type EventService_SubscribeClient = grpc.ServerStreamingClient[SubscribeResponse
 // All implementations must embed UnimplementedEventServiceServer
 // for forward compatibility.
 //
-// Reads the log. The tenant comes from the credentials.
+// Reads the log: what is committed, in its order. The tenant comes from the credentials.
 type EventServiceServer interface {
-	// Of one run: ends with OK right after RunFinished; OK without it means cut, resume.
-	// Of a filter: never ends by itself.
+	// Of one run: history, CaughtUp, then live; ends with OK right after RunFinished. OK without
+	// RunFinished means cut: resume with the cursor. Of a filter: never ends by itself.
+	// NOT_FOUND: no such run. OUT_OF_RANGE: the start is no longer kept, or not yet there.
+	// FAILED_PRECONDITION: the cursor is of a stream that was deleted. DATA_LOSS: a hole in the log.
+	// UNAVAILABLE: call again after RetryInfo. Each with google.rpc.ErrorInfo, domain hep.bridge.
 	Subscribe(*SubscribeRequest, grpc.ServerStreamingServer[SubscribeResponse]) error
 	mustEmbedUnimplementedEventServiceServer()
 }

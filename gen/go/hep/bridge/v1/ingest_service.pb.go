@@ -22,10 +22,10 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Caller to bridge. The first is `open`, the last is `exit`.
+// Caller to bridge. The first is `open`, the last is `exit`; then the caller waits for `finished`.
 type IngestRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it says.
+	// What it says; required.
 	//
 	// Types that are valid to be assigned to Message:
 	//
@@ -131,12 +131,12 @@ type IngestRequest_Open struct {
 }
 
 type IngestRequest_Stdout struct {
-	// Bytes of stdout, cut anywhere.
+	// Bytes of stdout, cut anywhere, in order.
 	Stdout *IngestChunk `protobuf:"bytes,2,opt,name=stdout,proto3,oneof"`
 }
 
 type IngestRequest_Stderr struct {
-	// Bytes of stderr, cut anywhere.
+	// Bytes of stderr, cut anywhere, in order.
 	Stderr *IngestChunk `protobuf:"bytes,3,opt,name=stderr,proto3,oneof"`
 }
 
@@ -301,11 +301,11 @@ func (*IngestResponse_Draining) isIngestResponse_Message() {}
 // Create or resume a run.
 type IngestOpen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUIDv7 minted by the caller; the same one resumes.
+	// UUIDv7 in lower case, minted by the caller; the same one resumes. Required.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// See Run.labels; on resume ignored.
 	Labels map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// See StartRunRequest.
+	// See StartRunRequest.partition_key; on resume ignored.
 	PartitionKey string `protobuf:"bytes,3,opt,name=partition_key,json=partitionKey,proto3" json:"partition_key,omitempty"`
 	// End the run as FAILED / STRICT at the first violation or line that is no frame; on resume
 	// ignored.
@@ -372,12 +372,12 @@ func (x *IngestOpen) GetStrict() bool {
 	return false
 }
 
-// Bytes at a place. Bytes before the acknowledged offset are dropped; a gap is OUT_OF_RANGE.
+// Bytes at a place. Bytes that the bridge has seen already are dropped; a gap is OUT_OF_RANGE.
 type IngestChunk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position of the first byte in its pipe, from 0.
 	Offset int64 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// At most IngestOpened.max_chunk_bytes.
+	// The bytes, at most IngestOpened.max_chunk_bytes.
 	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -427,16 +427,16 @@ func (x *IngestChunk) GetData() []byte {
 	return nil
 }
 
-// A signal was sent.
+// A signal was sent to the agent, or could not be.
 type IngestSignalled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From IngestCancel.
+	// IngestCancel.request_id that it serves; empty for what the caller did by itself.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// "SIGINT", "SIGTERM", "SIGKILL".
+	// "SIGINT", "SIGTERM" or "SIGKILL"; "SIGPIPE" = the caller only closed the pipe.
 	Signal string `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`
-	// See CancelSignalled.
+	// Sent to the process group, not to the process alone.
 	ProcessGroup bool `protobuf:"varint,3,opt,name=process_group,json=processGroup,proto3" json:"process_group,omitempty"`
-	// See CancelSignalled.
+	// Empty = sent; else why not, e.g. "ESRCH".
 	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -500,18 +500,18 @@ func (x *IngestSignalled) GetError() string {
 	return ""
 }
 
-// How the process ended.
+// How the process ended. Nothing set but the lengths = not known, e.g. for a file.
 type IngestExit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unset if signalled.
+	// 0 to 255. Unset = ended by a signal, or not known.
 	ExitCode *int32 `protobuf:"varint,1,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
-	// E.g. "SIGKILL".
+	// The signal that ended it, e.g. "SIGKILL"; empty = none.
 	Signal string `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`
-	// Length of stdout; all of it must have been sent.
+	// Length of stdout in bytes; all of it must have been sent.
 	StdoutBytes int64 `protobuf:"varint,3,opt,name=stdout_bytes,json=stdoutBytes,proto3" json:"stdout_bytes,omitempty"`
-	// Length of stderr.
+	// Length of stderr in bytes; all of it must have been sent.
 	StderrBytes int64 `protobuf:"varint,4,opt,name=stderr_bytes,json=stderrBytes,proto3" json:"stderr_bytes,omitempty"`
-	// The process could not be started; then all else is unset.
+	// Why the process could not be started; then all else is unset. Empty = it was.
 	SpawnError    string `protobuf:"bytes,5,opt,name=spawn_error,json=spawnError,proto3" json:"spawn_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -582,16 +582,16 @@ func (x *IngestExit) GetSpawnError() string {
 	return ""
 }
 
-// Accepted.
+// The run is this caller's to feed.
 type IngestOpened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Send stdout from here.
+	// Position in stdout to send from; beyond what the caller has if the run is over.
 	StdoutOffset int64 `protobuf:"varint,1,opt,name=stdout_offset,json=stdoutOffset,proto3" json:"stdout_offset,omitempty"`
-	// Send stderr from here.
+	// Position in stderr to send from.
 	StderrOffset int64 `protobuf:"varint,2,opt,name=stderr_offset,json=stderrOffset,proto3" json:"stderr_offset,omitempty"`
-	// Bytes per chunk.
+	// Most bytes that a chunk may have.
 	MaxChunkBytes int32 `protobuf:"varint,3,opt,name=max_chunk_bytes,json=maxChunkBytes,proto3" json:"max_chunk_bytes,omitempty"`
-	// Without an open call for so long the run ends as LOST.
+	// Without an open call for so long the run ends as LOST. Always set.
 	ReconnectWindow *durationpb.Duration `protobuf:"bytes,4,opt,name=reconnect_window,json=reconnectWindow,proto3" json:"reconnect_window,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -658,11 +658,11 @@ func (x *IngestOpened) GetReconnectWindow() *durationpb.Duration {
 // All bytes before the offsets are in committed events (or blank) and may be forgotten.
 type IngestAck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of stdout; at a line end, or inside an oversize line.
+	// Position in stdout, behind a line (or inside an oversize line).
 	StdoutOffset int64 `protobuf:"varint,1,opt,name=stdout_offset,json=stdoutOffset,proto3" json:"stdout_offset,omitempty"`
-	// Of stderr.
+	// Position in stderr.
 	StderrOffset int64 `protobuf:"varint,2,opt,name=stderr_offset,json=stderrOffset,proto3" json:"stderr_offset,omitempty"`
-	// Last committed sequence.
+	// The run's last committed sequence.
 	Sequence      int64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -722,11 +722,11 @@ func (x *IngestAck) GetSequence() int64 {
 // Cancel the process: SIGINT, wait, SIGTERM, wait, SIGKILL to the group. Keep reading the pipes.
 type IngestCancel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Do nothing for an id already being served.
+	// Id of the request, a UUID. Do nothing for an id that is already being served.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// From SIGINT to SIGTERM.
+	// From SIGINT to SIGTERM. Always set.
 	InterruptGrace *durationpb.Duration `protobuf:"bytes,2,opt,name=interrupt_grace,json=interruptGrace,proto3" json:"interrupt_grace,omitempty"`
-	// From SIGTERM to SIGKILL.
+	// From SIGTERM to SIGKILL. Always set.
 	TerminateGrace *durationpb.Duration `protobuf:"bytes,3,opt,name=terminate_grace,json=terminateGrace,proto3" json:"terminate_grace,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -783,10 +783,10 @@ func (x *IngestCancel) GetTerminateGrace() *durationpb.Duration {
 	return nil
 }
 
-// Over.
+// RunFinished is committed.
 type IngestFinished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// FINISHED.
+	// The run's record, in state FINISHED.
 	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

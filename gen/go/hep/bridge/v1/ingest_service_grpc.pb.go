@@ -26,10 +26,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Takes the stream of an agent that the caller spawned.
+// Takes the stream of an agent that the caller spawned. What is acknowledged is committed; the rest
+// the caller keeps, and sends it again after a cut.
 type IngestServiceClient interface {
 	// One call at a time per run: a later open by the same principal takes over and the
 	// earlier call ends with ABORTED. OK without IngestFinished means cut: open again.
+	// ALREADY_EXISTS: the run was started from a profile. OUT_OF_RANGE: a chunk leaves a gap; open
+	// again and go on from opened. UNAVAILABLE: open again after RetryInfo.
 	Ingest(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[IngestRequest, IngestResponse], error)
 }
 
@@ -58,10 +61,13 @@ type IngestService_IngestClient = grpc.BidiStreamingClient[IngestRequest, Ingest
 // All implementations must embed UnimplementedIngestServiceServer
 // for forward compatibility.
 //
-// Takes the stream of an agent that the caller spawned.
+// Takes the stream of an agent that the caller spawned. What is acknowledged is committed; the rest
+// the caller keeps, and sends it again after a cut.
 type IngestServiceServer interface {
 	// One call at a time per run: a later open by the same principal takes over and the
 	// earlier call ends with ABORTED. OK without IngestFinished means cut: open again.
+	// ALREADY_EXISTS: the run was started from a profile. OUT_OF_RANGE: a chunk leaves a gap; open
+	// again and go on from opened. UNAVAILABLE: open again after RetryInfo.
 	Ingest(grpc.BidiStreamingServer[IngestRequest, IngestResponse]) error
 	mustEmbedUnimplementedIngestServiceServer()
 }

@@ -22,7 +22,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// All that was committed when asked has been delivered; live from here.
+// All that was committed when the call came has been delivered; live from here. Once at the start,
+// and again after each FellBehind.
 type CaughtUp struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -96,7 +97,7 @@ func (*FellBehind) Descriptor() ([]byte, []int) {
 	return file_hep_bridge_v1_notice_proto_rawDescGZIP(), []int{1}
 }
 
-// Alive; the cursor may have moved over events not selected.
+// The stream is alive; its cursor may have moved on over events that were not asked for.
 type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -136,7 +137,7 @@ func (*Heartbeat) Descriptor() ([]byte, []int) {
 // The gateway goes away; reconnect with the cursor.
 type Draining struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Wait about so long first.
+	// Wait about so long first. Unset = no need to wait.
 	RetryDelay    *durationpb.Duration `protobuf:"bytes,1,opt,name=retry_delay,json=retryDelay,proto3" json:"retry_delay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

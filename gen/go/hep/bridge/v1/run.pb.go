@@ -29,9 +29,9 @@ type Run_State int32
 const (
 	// Unknown to this reader.
 	Run_STATE_UNSPECIFIED Run_State = 0
-	// Claimed, nothing spawned yet.
+	// Claimed: RunStarted is written, no source is attached yet.
 	Run_STATE_STARTING Run_State = 1
-	// A source is attached.
+	// A source is attached: the agent was spawned, or a client feeds the run.
 	Run_STATE_RUNNING Run_State = 2
 	// RunFinished is committed.
 	Run_STATE_FINISHED Run_State = 3
@@ -80,32 +80,32 @@ func (Run_State) EnumDescriptor() ([]byte, []int) {
 	return file_hep_bridge_v1_run_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// A run's record: bounded (no answer, no stderr).
+// A run's record: bounded, so without the answer and stderr, which RunFinished has.
 type Run struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUIDv7, lower case.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Where it is.
+	// Where it is in its life.
 	State Run_State `protobuf:"varint,2,opt,name=state,proto3,enum=hep.bridge.v1.Run_State" json:"state,omitempty"`
-	// Set when FINISHED.
+	// The verdict; UNSPECIFIED until FINISHED.
 	Outcome v1.Outcome `protobuf:"varint,3,opt,name=outcome,proto3,enum=hep.event.v1.Outcome" json:"outcome,omitempty"`
-	// Set when FINISHED.
+	// Which row of the decision table spoke; UNSPECIFIED until FINISHED. Open set.
 	OutcomeReason v1.OutcomeReason `protobuf:"varint,4,opt,name=outcome_reason,json=outcomeReason,proto3,enum=hep.event.v1.OutcomeReason" json:"outcome_reason,omitempty"`
-	// At most 16, keys [a-z0-9._-]{1,63}, values up to 256 bytes.
+	// The caller's labels: at most 16, keys [a-z0-9._-]{1,63}, values up to 256 bytes.
 	Labels map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// See RunStarted.
+	// At most 256 bytes; the run id where the caller gave none. See RunStarted.
 	PartitionKey string `protobuf:"bytes,6,opt,name=partition_key,json=partitionKey,proto3" json:"partition_key,omitempty"`
-	// See RunStarted.
+	// From 0; see RunStarted.
 	Partition int32 `protobuf:"varint,7,opt,name=partition,proto3" json:"partition,omitempty"`
-	// From the header; empty before it.
+	// The harness's session id, from the header; empty before it.
 	Session string `protobuf:"bytes,8,opt,name=session,proto3" json:"session,omitempty"`
-	// Last committed sequence.
+	// Last committed sequence, as far as this gateway knows; 0 = none yet.
 	LastSequence int64 `protobuf:"varint,9,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// A CancelRequested is committed.
+	// A CancelRequested is committed; stays true.
 	CancelRequested bool `protobuf:"varint,10,opt,name=cancel_requested,json=cancelRequested,proto3" json:"cancel_requested,omitempty"`
-	// Claimed.
+	// When the run was claimed. Always set.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// RunFinished observed.
+	// When RunFinished was made. Unset until FINISHED.
 	FinishTime    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=finish_time,json=finishTime,proto3" json:"finish_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

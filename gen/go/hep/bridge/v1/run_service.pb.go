@@ -26,19 +26,22 @@ const (
 // Asks for a run.
 type StartRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUIDv7 minted by the caller, the idempotency key; empty = minted by the bridge.
+	// UUIDv7 in lower case, minted by the caller: the idempotency key. Empty = minted by the bridge,
+	// and a retry is another run.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Name of a configured profile.
+	// Name of a profile in the bridge's configuration; required.
 	Profile string `protobuf:"bytes,2,opt,name=profile,proto3" json:"profile,omitempty"`
-	// User text; given to the agent in a file.
+	// The user's text; given to the agent in a file or on stdin, as the profile says, never as an
+	// argument. Must be empty for a profile that takes none.
 	Prompt string `protobuf:"bytes,3,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// See Run.labels.
+	// See Run.labels; may be empty.
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// E.g. a conversation id; empty = run_id.
+	// Runs with one key share a partition, and workers see them in order; e.g. a conversation id, at
+	// most 256 bytes. Empty = run_id.
 	PartitionKey string `protobuf:"bytes,5,opt,name=partition_key,json=partitionKey,proto3" json:"partition_key,omitempty"`
-	// Values for the profile's named parameters.
+	// Values for the profile's named parameters, each as its pattern allows; all may be left out.
 	Parameters map[string]string `protobuf:"bytes,6,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Cancel with cause DEADLINE after so long; unset = the profile's.
+	// Cancel with cause DEADLINE after so long, more than 0; unset = the profile's, if it has one.
 	Deadline      *durationpb.Duration `protobuf:"bytes,7,opt,name=deadline,proto3" json:"deadline,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -126,7 +129,7 @@ func (x *StartRunRequest) GetDeadline() *durationpb.Duration {
 // The run.
 type StartRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now.
+	// The record as it is now.
 	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// The run was there before this call.
 	Existed       bool `protobuf:"varint,2,opt,name=existed,proto3" json:"existed,omitempty"`
@@ -181,7 +184,7 @@ func (x *StartRunResponse) GetExisted() bool {
 // Asks for one record.
 type GetRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which.
+	// Which run.
 	RunId         string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -227,7 +230,7 @@ func (x *GetRunRequest) GetRunId() string {
 // The record.
 type GetRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now.
+	// The record as it is now.
 	Run           *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -273,11 +276,11 @@ func (x *GetRunResponse) GetRun() *Run {
 // Asks for records.
 type ListRunsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 1000; 0 = 100.
+	// Records per page, at most 1000; 0 = 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last response.
+	// ListRunsResponse.next_page_token of the page before; empty = the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Exact label values, all must match.
+	// Exact label values, all must match; empty = any.
 	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Any of these; empty = all.
 	States []Run_State `protobuf:"varint,4,rep,packed,name=states,proto3,enum=hep.bridge.v1.Run_State" json:"states,omitempty"`
@@ -364,9 +367,9 @@ func (x *ListRunsRequest) GetCreatedUntil() *timestamppb.Timestamp {
 // Records.
 type ListRunsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest first.
+	// Newest first, by create_time.
 	Runs []*Run `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
-	// Empty at the end.
+	// For the next page; empty = this is the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -419,11 +422,11 @@ func (x *ListRunsResponse) GetNextPageToken() string {
 // Asks for the end of a run. The NATS cancel subject takes and gives the same messages.
 type CancelRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which.
+	// Which run.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// UUID, the idempotency key; required.
+	// UUID, the idempotency key; required. The same one again asks only once.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// For people.
+	// For people, at most 1024 bytes; may be empty.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -483,7 +486,7 @@ func (x *CancelRunRequest) GetReason() string {
 // The run after the request was committed.
 type CancelRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now.
+	// The record as it is now.
 	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// Sequence of CancelRequested; 0 if the run was over before.
 	RequestedSequence int64 `protobuf:"varint,2,opt,name=requested_sequence,json=requestedSequence,proto3" json:"requested_sequence,omitempty"`

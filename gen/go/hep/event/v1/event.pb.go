@@ -27,7 +27,7 @@ const (
 type EventClass int32
 
 const (
-	// Never stored.
+	// Never stored; unknown to this reader.
 	EventClass_EVENT_CLASS_UNSPECIFIED EventClass = 0
 	// Holds at least one event that is no delta (frames, unknown frames, tool_liveness, bridge
 	// events); deltas committed together with it may be among them.
@@ -91,13 +91,13 @@ type CancelCause int32
 const (
 	// Unknown to this reader.
 	CancelCause_CANCEL_CAUSE_UNSPECIFIED CancelCause = 0
-	// A caller.
+	// A caller, by CancelRun.
 	CancelCause_CANCEL_CAUSE_CALLER CancelCause = 1
 	// The run's deadline.
 	CancelCause_CANCEL_CAUSE_DEADLINE CancelCause = 2
-	// No sign of life.
+	// No sign of life from the agent for too long.
 	CancelCause_CANCEL_CAUSE_STALLED CancelCause = 3
-	// Tokens or price.
+	// The run went over its limit of tokens or price.
 	CancelCause_CANCEL_CAUSE_BUDGET CancelCause = 4
 	// The bridge is shutting down.
 	CancelCause_CANCEL_CAUSE_SHUTDOWN CancelCause = 5
@@ -156,11 +156,11 @@ type ProtocolViolation_Rule int32
 const (
 	// Unknown to this reader.
 	ProtocolViolation_RULE_UNSPECIFIED ProtocolViolation_Rule = 0
-	// A frame where HEP does not allow it.
+	// A frame where HEP does not allow it; it is carried all the same.
 	ProtocolViolation_RULE_ORDER ProtocolViolation_Rule = 1
-	// A number that its field cannot hold.
+	// A number that its field cannot hold; the field is unset.
 	ProtocolViolation_RULE_OUT_OF_RANGE ProtocolViolation_Rule = 2
-	// A value of the wrong JSON type.
+	// A value of the wrong JSON type; the field is unset.
 	ProtocolViolation_RULE_WRONG_TYPE ProtocolViolation_Rule = 3
 	// A required key is missing.
 	ProtocolViolation_RULE_MISSING ProtocolViolation_Rule = 4
@@ -217,13 +217,13 @@ type MalformedLine_Reason int32
 const (
 	// Unknown to this reader.
 	MalformedLine_REASON_UNSPECIFIED MalformedLine_Reason = 0
-	// Not JSON.
+	// UTF-8, but no JSON text by RFC 8259.
 	MalformedLine_REASON_NOT_JSON MalformedLine_Reason = 1
 	// JSON, but no object with a non-empty string `type`.
 	MalformedLine_REASON_NOT_A_FRAME MalformedLine_Reason = 2
-	// Not UTF-8 and not parseable with U+FFFD either.
+	// Not UTF-8, and no JSON text with U+FFFD in place of what is not.
 	MalformedLine_REASON_INVALID_UTF8 MalformedLine_Reason = 3
-	// The source ended inside the line.
+	// The source ended inside the line: the last one, without 0x0A, and no whole JSON text.
 	MalformedLine_REASON_TRUNCATED MalformedLine_Reason = 4
 )
 
@@ -278,25 +278,29 @@ type EventBatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUIDv7, lower case.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// When the first event's last byte was read.
+	// When the last byte of the first event's line was read, or when the bridge made the event; wall
+	// clock, microseconds. Always set. Does not fall within a run, but jumps with the machine's clock.
 	ObserveTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=observe_time,json=observeTime,proto3" json:"observe_time,omitempty"`
-	// Of the stored message.
+	// Class of the stored message: the last token of its subject. Always set.
 	Class EventClass `protobuf:"varint,3,opt,name=class,proto3,enum=hep.event.v1.EventClass" json:"class,omitempty"`
-	// Last sequence before this batch that a reader of steps and deltas gets (for STDERR: of the
-	// last StderrChunk); 0 if none. Greater than the last sequence seen: there is a hole.
+	// Sequence of the last event before this batch that is no StderrChunk (in a batch of class
+	// STDERR: of the last StderrChunk); 0 if there is none. A reader of steps and deltas whose last
+	// one is smaller has missed some.
 	PreviousSequence int64 `protobuf:"varint,4,opt,name=previous_sequence,json=previousSequence,proto3" json:"previous_sequence,omitempty"`
-	// Last sequence before this batch in a message of class STEP; 0 if none. The same check for a
-	// reader that skips deltas.
+	// Sequence of the last event before this batch that is neither a delta (message_delta,
+	// tool_delta) nor a StderrChunk; 0 if there is none. The same check for a reader that skips
+	// deltas.
 	PreviousStepSequence int64 `protobuf:"varint,5,opt,name=previous_step_sequence,json=previousStepSequence,proto3" json:"previous_step_sequence,omitempty"`
-	// Source bytes of stdout accounted for by this batch and all before it; at a line end (or
-	// inside an oversize line). Where a restarted owner reads on.
+	// Bytes of stdout, from its beginning, that this batch and all before it account for; a position
+	// behind a line (or inside an oversize line). Where a restarted owner or a client reads on.
 	StdoutOffset int64 `protobuf:"varint,6,opt,name=stdout_offset,json=stdoutOffset,proto3" json:"stdout_offset,omitempty"`
-	// The same for stderr.
+	// The same for stderr; may stand inside a line.
 	StderrOffset int64 `protobuf:"varint,7,opt,name=stderr_offset,json=stderrOffset,proto3" json:"stderr_offset,omitempty"`
-	// Canonical form that unset Event.line stands for. A reader that does not know it fails to
-	// give the line, never guesses.
+	// Canonical form that an empty Event.line stands for; 1 today. A reader that does not know it
+	// fails to give the line, never guesses.
 	CanonicalForm int32 `protobuf:"varint,8,opt,name=canonical_form,json=canonicalForm,proto3" json:"canonical_form,omitempty"`
-	// A piece of one big event; then `events` is empty.
+	// A piece of one event that is too big for a message (512 KiB by default); then `events` is
+	// empty. Unset = a whole batch.
 	Part *EventPart `protobuf:"bytes,14,opt,name=part,proto3" json:"part,omitempty"`
 	// In sequence order. Without holes as stored; a filtering gateway leaves events out.
 	Events        []*Event `protobuf:"bytes,15,rep,name=events,proto3" json:"events,omitempty"`
@@ -407,15 +411,15 @@ func (x *EventBatch) GetEvents() []*Event {
 // A slice of the serialized Event. Part 0 resets assembly; a resume never lands between parts.
 type EventPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sequence of the event.
+	// Sequence of the event; the same in all its parts.
 	Sequence int64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// From 0.
+	// Place among the parts, from 0. The last one, count - 1, has the event's own class.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// Number of parts.
+	// Number of parts; at least 2.
 	Count int32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	// Length of the whole serialized Event in bytes.
 	EventBytes int64 `protobuf:"varint,4,opt,name=event_bytes,json=eventBytes,proto3" json:"event_bytes,omitempty"`
-	// The slice.
+	// The slice; all put together in order are the Event.
 	Data          []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -489,15 +493,16 @@ func (x *EventPart) GetData() []byte {
 // One thing that happened in a run.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1, 2, 3, … within the run.
+	// 1, 2, 3, … within the run, without holes; 1 is RunStarted.
 	Sequence int64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Microseconds after EventBatch.observe_time.
+	// Microseconds after EventBatch.observe_time; 0 or more.
 	ObserveOffsetUs int64 `protobuf:"varint,2,opt,name=observe_offset_us,json=observeOffsetUs,proto3" json:"observe_offset_us,omitempty"`
-	// The source line's exact bytes; empty if the canonical text gives them.
+	// Exact bytes of the source line without its 0x0A; empty if the canonical text of the frame is
+	// just them, and for payloads that no line stands behind. At most max_line_bytes.
 	Line []byte `protobuf:"bytes,3,opt,name=line,proto3" json:"line,omitempty"`
 	// The typed view has U+FFFD where the line had ill-formed text.
 	LossyText bool `protobuf:"varint,4,opt,name=lossy_text,json=lossyText,proto3" json:"lossy_text,omitempty"`
-	// What is wrong with this very event; costs no sequence of its own.
+	// What is wrong with this very event, at most 16; costs no sequence of its own. Empty = nothing.
 	Violations []*ProtocolViolation `protobuf:"bytes,5,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The blank lines that stood in the source directly before this event's line, each with its
 	// 0x0A; on RunFinished those after the last line. Empty if there were none (the usual case).
@@ -955,11 +960,11 @@ func (*Event_HistoryExpired) isEvent_Payload() {}
 // A rule that the event breaks.
 type ProtocolViolation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which rule.
+	// Which rule; readers accept values they do not know.
 	Rule ProtocolViolation_Rule `protobuf:"varint,1,opt,name=rule,proto3,enum=hep.event.v1.ProtocolViolation_Rule" json:"rule,omitempty"`
-	// JSON path, e.g. "usage.output"; empty for the whole frame.
+	// Path of the key, e.g. "usage.output" or "tool_results[0].ok"; empty for the whole frame.
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
-	// For people.
+	// For people: what was expected and what came; short ASCII text.
 	Detail        string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1016,20 +1021,21 @@ func (x *ProtocolViolation) GetDetail() string {
 	return ""
 }
 
-// The run exists; before the process does.
+// The run exists; written before the agent is started.
 type RunStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Caller's labels, immutable.
+	// The caller's labels, never changed; at most 16, keys [a-z0-9._-]{1,63}, values up to 256 bytes.
 	Labels map[string]string `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Runs with one key share a partition; default run_id.
+	// Runs with one key share a partition, e.g. a conversation id; at most 256 bytes, the run id where
+	// the caller gave none.
 	PartitionKey string `protobuf:"bytes,2,opt,name=partition_key,json=partitionKey,proto3" json:"partition_key,omitempty"`
-	// FNV-1a 32 of partition_key mod the stream's partition count.
+	// FNV-1a 32 of the UTF-8 of partition_key, mod the stream's partition count (64): from 0.
 	Partition int32 `protobuf:"varint,3,opt,name=partition,proto3" json:"partition,omitempty"`
-	// Bridge version.
+	// Version of the bridge that owned the run first.
 	BridgeVersion string `protobuf:"bytes,4,opt,name=bridge_version,json=bridgeVersion,proto3" json:"bridge_version,omitempty"`
 	// Profile that the bridge started; empty if the source is a client's Ingest call.
 	Profile string `protobuf:"bytes,5,opt,name=profile,proto3" json:"profile,omitempty"`
-	// Authenticated caller that asked for the run.
+	// The authenticated caller that asked for the run; empty where callers are not authenticated.
 	Actor         string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1112,33 +1118,34 @@ type RunFinished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The verdict.
 	Outcome Outcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=hep.event.v1.Outcome" json:"outcome,omitempty"`
-	// Which row of the decision table spoke.
+	// Which row of the decision table spoke (docs/protocol.md); open set.
 	Reason OutcomeReason `protobuf:"varint,2,opt,name=reason,proto3,enum=hep.event.v1.OutcomeReason" json:"reason,omitempty"`
-	// For people; bounded.
+	// For people; at most 1024 characters.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	// Unset if the process was signalled, never started, or is unknowable.
+	// 0 to 255. Unset = ended by a signal, never started, or not known.
 	ExitCode *int32 `protobuf:"varint,4,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
-	// E.g. "SIGKILL"; empty if none.
+	// The signal that ended it, e.g. "SIGKILL"; empty = none.
 	Signal string `protobuf:"bytes,5,opt,name=signal,proto3" json:"signal,omitempty"`
-	// Sequence of the last terminal frame, 0 if none.
+	// Sequence of the last terminal frame (turn_done, turn_error, cancelled); 0 = there is none.
 	LastTerminalSequence int64 `protobuf:"varint,6,opt,name=last_terminal_sequence,json=lastTerminalSequence,proto3" json:"last_terminal_sequence,omitempty"`
-	// Sequence of the turn_done whose message is the answer, 0 if none.
+	// Sequence of the turn_done whose message is the answer: the last with text, or the last if none
+	// has; 0 = there is no turn_done.
 	AnswerSequence int64 `protobuf:"varint,7,opt,name=answer_sequence,json=answerSequence,proto3" json:"answer_sequence,omitempty"`
-	// The answer, at most 64 KiB; beyond that unset, read answer_sequence.
+	// The answer. Unset = there is none, or it is over 64 KiB: read the event answer_sequence.
 	Answer *string `protobuf:"bytes,8,opt,name=answer,proto3,oneof" json:"answer,omitempty"`
-	// Sum over turn_done; a lower bound.
+	// Sum over all turn_done; a lower bound. Unset = none of them said.
 	Usage *v1.Usage `protobuf:"bytes,9,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Bytes of stdout in all, blank lines too.
+	// Bytes of stdout in all, blank lines and refused lines too.
 	StdoutBytes int64 `protobuf:"varint,10,opt,name=stdout_bytes,json=stdoutBytes,proto3" json:"stdout_bytes,omitempty"`
-	// The last line had no 0x0A.
+	// The last line had no 0x0A; then an export ends without one.
 	UnterminatedTail bool `protobuf:"varint,11,opt,name=unterminated_tail,json=unterminatedTail,proto3" json:"unterminated_tail,omitempty"`
-	// Last bytes of stderr, at most 8 KiB.
+	// The last bytes of stderr, at most 8 KiB; not UTF-8 checked.
 	StderrTail []byte `protobuf:"bytes,12,opt,name=stderr_tail,json=stderrTail,proto3" json:"stderr_tail,omitempty"`
-	// For REFUSED: the line that was refused, at most 4 KiB.
+	// For REFUSED: the first 4 KiB of the line that was refused; empty otherwise, or without a line.
 	RefusedLine []byte `protobuf:"bytes,13,opt,name=refused_line,json=refusedLine,proto3" json:"refused_line,omitempty"`
-	// Written by another than the owner that saw the process end.
+	// Written by one that did not see the process end: for an owner or client that is gone.
 	Synthetic bool `protobuf:"varint,14,opt,name=synthetic,proto3" json:"synthetic,omitempty"`
-	// Processes of the agent's group that were still there after its end and were killed.
+	// Number of processes of the agent's group that were there after its end and were killed.
 	LeftoverProcesses int32 `protobuf:"varint,15,opt,name=leftover_processes,json=leftoverProcesses,proto3" json:"leftover_processes,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1282,9 +1289,9 @@ func (x *RunFinished) GetLeftoverProcesses() int32 {
 // Bytes that are no frame.
 type MalformedLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why.
+	// Why; readers accept values they do not know.
 	Reason MalformedLine_Reason `protobuf:"varint,1,opt,name=reason,proto3,enum=hep.event.v1.MalformedLine_Reason" json:"reason,omitempty"`
-	// For people.
+	// For people; short ASCII, e.g. "not JSON at byte 17".
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1334,14 +1341,15 @@ func (x *MalformedLine) GetDetail() string {
 	return ""
 }
 
-// A line over max_line_bytes: the one thing that is not kept exactly.
+// A line over max_line_bytes (16 MiB by default): with the lines of a refused stream, the one thing
+// that is not kept exactly.
 type OversizeLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Length without 0x0A.
+	// Length in bytes without 0x0A; more than max_line_bytes.
 	LineBytes int64 `protobuf:"varint,1,opt,name=line_bytes,json=lineBytes,proto3" json:"line_bytes,omitempty"`
-	// Of the whole line; empty if the line spans an owner change.
+	// SHA-256 of the whole line, 32 bytes; empty if the line spans an owner change.
 	Sha256 []byte `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
-	// First bytes, at most 4 KiB.
+	// The first bytes of the line, at most 4 KiB.
 	Prefix        []byte `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1401,13 +1409,13 @@ func (x *OversizeLine) GetPrefix() []byte {
 // Someone asked for the end; written by the owner.
 type CancelRequested struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Idempotency key of the request.
+	// Idempotency key of the request, a UUID in lower case.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Why it was asked.
+	// Why it was asked; readers accept values they do not know.
 	Cause CancelCause `protobuf:"varint,2,opt,name=cause,proto3,enum=hep.event.v1.CancelCause" json:"cause,omitempty"`
-	// Authenticated caller, set by the bridge.
+	// The authenticated caller, set by the bridge; empty where callers are not authenticated.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// Caller's words.
+	// The caller's words, at most 1024 bytes; may be empty.
 	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1471,16 +1479,17 @@ func (x *CancelRequested) GetReason() string {
 	return ""
 }
 
-// One signal was sent.
+// One signal was sent to the agent, or could not be.
 type CancelSignalled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request it serves.
+	// CancelRequested.request_id that it serves; empty if the bridge ends the run without a request
+	// (a refused stream, strict), or for what a client did by itself.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// "SIGINT", "SIGTERM", "SIGKILL".
+	// "SIGINT", "SIGTERM" or "SIGKILL"; a client that can only close the pipe says "SIGPIPE".
 	Signal string `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`
 	// Sent to the process group, not to the process alone.
 	ProcessGroup bool `protobuf:"varint,3,opt,name=process_group,json=processGroup,proto3" json:"process_group,omitempty"`
-	// Empty if sent; else why not, e.g. "ESRCH".
+	// Empty = sent; else why not, e.g. "ESRCH".
 	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1544,12 +1553,12 @@ func (x *CancelSignalled) GetError() string {
 	return ""
 }
 
-// Bytes of stderr.
+// Bytes of stderr, in messages of their own class; sent only to readers that ask for them.
 type StderrChunk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Position of the first byte.
+	// Position of the first byte in stderr, from 0.
 	Offset int64 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// The bytes; not UTF-8 checked.
+	// The bytes, at most 64 KiB, cut anywhere; not UTF-8 checked.
 	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1602,7 +1611,7 @@ func (x *StderrChunk) GetData() []byte {
 // The log no longer held this run's earlier messages when the next one was committed.
 type HistoryExpired struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Last sequence that is gone.
+	// The last sequence that is gone; all before it are, too.
 	LastSequence  int64 `protobuf:"varint,1,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -25,17 +25,17 @@ const (
 type Outcome int32
 
 const (
-	// Not ended yet.
+	// Not ended yet, or unknown to this reader.
 	Outcome_OUTCOME_UNSPECIFIED Outcome = 0
-	// The answer is there.
+	// The agent ended well and its last round, too.
 	Outcome_OUTCOME_COMPLETED Outcome = 1
 	// The agent, the provider or the command line failed.
 	Outcome_OUTCOME_FAILED Outcome = 2
-	// Ended on request.
+	// Ended on request, or by the agent's own cancel.
 	Outcome_OUTCOME_CANCELLED Outcome = 3
-	// Cut off; no verdict from the agent.
+	// Cut off: by a signal, in a line, or without a terminal frame.
 	Outcome_OUTCOME_INCOMPLETE Outcome = 4
-	// Not a HEP stream that this bridge reads.
+	// Not a HEP stream that this bridge reads; none of its frames was kept.
 	Outcome_OUTCOME_REFUSED Outcome = 5
 	// The owner died and nobody saw the end.
 	Outcome_OUTCOME_LOST Outcome = 6
@@ -96,15 +96,15 @@ type OutcomeReason int32
 const (
 	// Unknown to this reader.
 	OutcomeReason_OUTCOME_REASON_UNSPECIFIED OutcomeReason = 0
-	// Last terminal turn_done.
+	// Exit 0 or unknown, last terminal frame turn_done.
 	OutcomeReason_OUTCOME_REASON_TURN_DONE OutcomeReason = 1
-	// Last terminal turn_error.
+	// Exit 0, 1 or unknown, last terminal frame turn_error.
 	OutcomeReason_OUTCOME_REASON_TURN_ERROR OutcomeReason = 2
-	// Last terminal cancelled.
+	// Exit 0 or unknown, last terminal frame cancelled.
 	OutcomeReason_OUTCOME_REASON_TURN_CANCELLED OutcomeReason = 3
-	// Exit 130 without the owner's signal.
+	// Exit 130, but the owner had sent no signal.
 	OutcomeReason_OUTCOME_REASON_INTERRUPTED OutcomeReason = 4
-	// The owner signalled for a cancel.
+	// The owner had signalled for a cancel, and the end is a signal, 130 or 143.
 	OutcomeReason_OUTCOME_REASON_CANCEL_SIGNALLED OutcomeReason = 5
 	// Exit 3: the session is held by another process. Retry later.
 	OutcomeReason_OUTCOME_REASON_SESSION_BUSY OutcomeReason = 6
@@ -112,21 +112,21 @@ const (
 	OutcomeReason_OUTCOME_REASON_USAGE OutcomeReason = 7
 	// Any other non-zero exit.
 	OutcomeReason_OUTCOME_REASON_EXIT_CODE OutcomeReason = 8
-	// A signal that the owner did not send for a cancel.
+	// A signal that the owner did not send for a cancel, or exit 143.
 	OutcomeReason_OUTCOME_REASON_CRASHED OutcomeReason = 9
-	// Exit 0 without a terminal frame.
+	// Exit 0 or unknown, without a terminal frame.
 	OutcomeReason_OUTCOME_REASON_NO_TERMINAL OutcomeReason = 10
-	// The last line was cut.
+	// The last line was cut; exit 0, not 0 or unknown.
 	OutcomeReason_OUTCOME_REASON_TRUNCATED OutcomeReason = 11
 	// The process could not be started.
 	OutcomeReason_OUTCOME_REASON_SPAWN OutcomeReason = 12
-	// First frame was no header.
+	// The first frame was no hep_header, or too many lines before it were no frames.
 	OutcomeReason_OUTCOME_REASON_HEADER_MISSING OutcomeReason = 13
-	// Another major.
+	// The header names a major version other than 1.
 	OutcomeReason_OUTCOME_REASON_HEADER_UNSUPPORTED OutcomeReason = 14
-	// --strict and a violation.
+	// The run is strict and a frame broke a rule, or a line was no frame.
 	OutcomeReason_OUTCOME_REASON_STRICT OutcomeReason = 15
-	// Lease ran out.
+	// The owner, or the client that fed the run, is gone and nobody saw the end.
 	OutcomeReason_OUTCOME_REASON_OWNER_GONE OutcomeReason = 16
 )
 

@@ -6,6 +6,12 @@
 
 // HEP major version 1, one message per frame type. Fields are numbered in the
 // catalogue's key order. Canonical form 1 is this file at its first release.
+//
+// What a frame lacks, or has with a value that its field cannot hold, is unset here (for a plain
+// field: "", 0, false or no element) and the event carries a ProtocolViolation that names the
+// key. Nothing is coerced, wrapped or saturated. Text has no limit of its own: a line has
+// (max_line_bytes, 16 MiB by default). Text that was not well-formed Unicode has U+FFFD in its
+// place, and Event.lossy_text is set.
 
 package framev1
 
@@ -27,11 +33,11 @@ const (
 // First frame of a stream.
 type HepHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Protocol version, e.g. "v1".
+	// Protocol version: "v1" or "v1." and digits; any other stream is refused.
 	Hep string `protobuf:"bytes,1,opt,name=hep,proto3" json:"hep,omitempty"`
-	// Agent version; no protocol meaning.
+	// Version of the agent, e.g. "1.0.626"; has no meaning for the protocol.
 	Fah string `protobuf:"bytes,2,opt,name=fah,proto3" json:"fah,omitempty"`
-	// Harness session id; many runs share one.
+	// The harness's session id; many runs share one, so it is no key of a run.
 	Session       string `protobuf:"bytes,3,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -91,7 +97,8 @@ func (x *HepHeader) GetSession() string {
 // The agent began; once per process.
 type AgentStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Round, from 1; 0 = absent or not an int64 (then a violation is attached).
+	// Round: from 1 in every run, never falling, shared by all frames of the round. 0 = absent or no
+	// int64 (then a violation is attached). With the run id it is the key of a round.
 	TurnId        int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -134,12 +141,13 @@ func (x *AgentStart) GetTurnId() int64 {
 	return 0
 }
 
-// A model message began; discards earlier deltas of the round.
+// A model message began. Discards the deltas of this round so far: they belong to an attempt that
+// was given up.
 type MessageStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Open set; "assistant" today.
+	// Who speaks. Open set; "assistant" today.
 	Role          string `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -192,9 +200,9 @@ func (x *MessageStart) GetRole() string {
 // A piece of model text.
 type MessageDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Text to append; may be empty.
+	// Text to append to what the round has said since its last message_start; may be empty.
 	Delta         string `protobuf:"bytes,2,opt,name=delta,proto3" json:"delta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -244,16 +252,17 @@ func (x *MessageDelta) GetDelta() string {
 	return ""
 }
 
-// A tool call began.
+// A tool call began. Calls may run at once: frames of several ids mix.
 type ToolStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Call id, unique within (run, turn).
+	// Id of the call, unique within (run, turn); a later round may use it again.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Tool name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// Arguments for display; may be cut, not parseable.
+	// Arguments for display, cut by the harness at about 100 characters (about 4000 in its full
+	// mode); not parseable. Empty for a call without arguments.
 	ArgsSummary   string `protobuf:"bytes,4,opt,name=args_summary,json=argsSummary,proto3" json:"args_summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -320,11 +329,11 @@ func (x *ToolStart) GetArgsSummary() string {
 // Partial tool output.
 type ToolDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// Call id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// Latest output; replaces the one before.
+	// The latest output, whole: replaces the one before, not appended to it. Unbounded.
 	Update        string `protobuf:"bytes,3,opt,name=update,proto3" json:"update,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -384,19 +393,21 @@ func (x *ToolDelta) GetUpdate() string {
 // Watchdog report on a running tool.
 type ToolLiveness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// Call id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Tool name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// Open set: heartbeat, cancel_retry, background_convert, escalate, advisory.
+	// What the watchdog did. Open set: heartbeat, cancel_retry, background_convert, escalate,
+	// advisory.
 	Action string `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
-	// Milliseconds of the attempt or of all attempts; not monotonic.
+	// Milliseconds of the attempt (heartbeat) or of all attempts; begins again with a retry, so not
+	// monotonic. Unset = absent or no int64.
 	ElapsedMs *int64 `protobuf:"varint,5,opt,name=elapsed_ms,json=elapsedMs,proto3,oneof" json:"elapsed_ms,omitempty"`
-	// Size of the latest partial output in bytes.
+	// Size of the latest partial output in bytes. Unset = the frame does not say.
 	OutputBytes *int64 `protobuf:"varint,6,opt,name=output_bytes,json=outputBytes,proto3,oneof" json:"output_bytes,omitempty"`
-	// Free text.
+	// Free text for people. Unset = the frame has none.
 	Detail        *string `protobuf:"bytes,7,opt,name=detail,proto3,oneof" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -481,7 +492,8 @@ func (x *ToolLiveness) GetDetail() string {
 	return ""
 }
 
-// One tool's result.
+// The result of one tool call. An entry that is no JSON object is an empty ToolResult, so that the
+// others keep their places.
 type ToolResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Call id.
@@ -490,7 +502,7 @@ type ToolResult struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// False if the tool failed or did not run.
 	Ok bool `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
-	// Output, cut by the harness at 2000 UTF-16 units.
+	// Output, cut by the harness at 2000 UTF-16 units, then "…(+N chars)".
 	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -554,14 +566,14 @@ func (x *ToolResult) GetText() string {
 	return ""
 }
 
-// Tokens and price of one round; a lower bound. Unset = absent or not representable.
+// Tokens and price of one round, as a lower bound: retries, compactions and sub-agents are not in it.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Input tokens without cache.
+	// Input tokens, without those read from or written to a cache. Unset = absent or no int64.
 	Input *int64 `protobuf:"varint,1,opt,name=input,proto3,oneof" json:"input,omitempty"`
-	// Output tokens with thinking.
+	// Output tokens, thinking included. Unset = absent or no int64.
 	Output *int64 `protobuf:"varint,2,opt,name=output,proto3,oneof" json:"output,omitempty"`
-	// Price in US dollars; 0 also for models without a price.
+	// Price in US dollars; 0 also for a model without a price. Unset = absent or no finite double.
 	Cost          *float64 `protobuf:"fixed64,3,opt,name=cost,proto3,oneof" json:"cost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -621,15 +633,15 @@ func (x *Usage) GetCost() float64 {
 // A round ended well.
 type TurnDone struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Whole text of the round; authoritative over deltas.
+	// The whole text of the round; counts over the deltas. Empty for a round of tools alone.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// In call order.
+	// In the order of the calls, not of their ends; may lack calls that a cancel cut off.
 	ToolResults []*ToolResult `protobuf:"bytes,3,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
-	// Unset if absent.
+	// Unset = absent or no JSON object.
 	Usage *Usage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Open set: stop, length, toolUse.
+	// Why the model stopped. Open set: stop, length, toolUse.
 	StopReason    string `protobuf:"bytes,5,opt,name=stop_reason,json=stopReason,proto3" json:"stop_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -703,11 +715,11 @@ func (x *TurnDone) GetStopReason() string {
 // A round failed; not always the last round.
 type TurnError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Provider's text, unbounded.
+	// The provider's text; unbounded.
 	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
-	// As sent; true does not mean that the run ends.
+	// As sent, which is always true today; does not mean that the run ends.
 	Fatal         bool `protobuf:"varint,3,opt,name=fatal,proto3" json:"fatal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -767,7 +779,7 @@ func (x *TurnError) GetFatal() bool {
 // A round was cancelled; not always the last round.
 type Cancelled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId        int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -810,10 +822,10 @@ func (x *Cancelled) GetTurnId() int64 {
 	return 0
 }
 
-// A compaction began; may have no end.
+// A compaction of the context began; need not have a compaction_end, may take minutes.
 type CompactionStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId        int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -856,12 +868,12 @@ func (x *CompactionStart) GetTurnId() int64 {
 	return 0
 }
 
-// A compaction ended.
+// A compaction of the context ended.
 type CompactionEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// See AgentStart.turn_id.
+	// Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
 	TurnId int64 `protobuf:"varint,1,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// Estimate.
+	// Tokens freed, estimated; 0 if it failed. Unset = absent or no int64.
 	TokensFreed   *int64 `protobuf:"varint,2,opt,name=tokens_freed,json=tokensFreed,proto3,oneof" json:"tokens_freed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -914,7 +926,7 @@ func (x *CompactionEnd) GetTokensFreed() int64 {
 // A frame whose type this bridge did not know; Event.line holds it whole.
 type UnknownFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The frame's `type`.
+	// The frame's `type`; never empty.
 	Type          string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -20,13 +20,13 @@ export declare const file_hep_bridge_v1_event_service: GenFile;
  */
 export declare type SubscribeRequest = Message<"hep.bridge.v1.SubscribeRequest"> & {
   /**
-   * What to read.
+   * What to read; required.
    *
    * @generated from oneof hep.bridge.v1.SubscribeRequest.target
    */
   target: {
     /**
-     * One run.
+     * One run, a UUIDv7 in lower case.
      *
      * @generated from field: string run_id = 1;
      */
@@ -34,7 +34,7 @@ export declare type SubscribeRequest = Message<"hep.bridge.v1.SubscribeRequest">
     case: "runId";
   } | {
     /**
-     * Many runs, now and later.
+     * Many runs, those of now and those to come.
      *
      * @generated from field: hep.bridge.v1.RunFilter filter = 2;
      */
@@ -57,7 +57,7 @@ export declare type SubscribeRequest = Message<"hep.bridge.v1.SubscribeRequest">
     case: "position";
   } | {
     /**
-     * One run only: the first event is this plus one; 0 = BEGINNING.
+     * One run only: the first event is the one after this sequence; 0 = BEGINNING.
      *
      * @generated from field: int64 after_sequence = 4;
      */
@@ -65,7 +65,8 @@ export declare type SubscribeRequest = Message<"hep.bridge.v1.SubscribeRequest">
     case: "afterSequence";
   } | {
     /**
-     * From a response to the same target and the same choices below.
+     * SubscribeResponse.cursor of a call with the same target and the same choices below; goes on
+     * right behind what it names.
      *
      * @generated from field: string cursor = 5;
      */
@@ -74,35 +75,36 @@ export declare type SubscribeRequest = Message<"hep.bridge.v1.SubscribeRequest">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Leave out message_delta and tool_delta.
+   * Leave out message_delta and tool_delta; turn_done has the whole text.
    *
    * @generated from field: bool skip_deltas = 6;
    */
   skipDeltas: boolean;
 
   /**
-   * Send StderrChunk too.
+   * Send StderrChunk too; by default they are left out.
    *
    * @generated from field: bool include_stderr = 10;
    */
   includeStderr: boolean;
 
   /**
-   * One run only: leave out deltas of rounds already closed when history is read.
+   * One run only: leave out the deltas of rounds that were closed when the history was read.
    *
    * @generated from field: bool skip_closed_deltas = 7;
    */
   skipClosedDeltas: boolean;
 
   /**
-   * Heartbeat when nothing was sent for so long; unset = 15 s.
+   * A Heartbeat when nothing was sent for so long, from 1 s to 300 s; unset = 15 s.
    *
    * @generated from field: google.protobuf.Duration heartbeat_interval = 8;
    */
   heartbeatInterval?: Duration | undefined;
 
   /**
-   * Wait for a run that does not exist yet, instead of NOT_FOUND.
+   * One run only: wait so long, up to 3600 s, for a run that does not exist yet; unset = NOT_FOUND at
+   * once.
    *
    * @generated from field: google.protobuf.Duration wait_for_run = 9;
    */
@@ -116,20 +118,20 @@ export declare type SubscribeRequest = Message<"hep.bridge.v1.SubscribeRequest">
 export declare const SubscribeRequestSchema: GenMessage<SubscribeRequest>;
 
 /**
- * Selects runs; all that is set must match.
+ * Selects runs; all that is set must match. Nothing set = all runs of the tenant.
  *
  * @generated from message hep.bridge.v1.RunFilter
  */
 export declare type RunFilter = Message<"hep.bridge.v1.RunFilter"> & {
   /**
-   * Exact label values.
+   * Exact label values, at most 16; empty = any.
    *
    * @generated from field: map<string, string> labels = 1;
    */
   labels: { [key: string]: string };
 
   /**
-   * One partition key.
+   * One partition key; empty = any.
    *
    * @generated from field: string partition_key = 2;
    */
@@ -150,27 +152,28 @@ export declare const RunFilterSchema: GenMessage<RunFilter>;
  */
 export declare type SubscribeResponse = Message<"hep.bridge.v1.SubscribeResponse"> & {
   /**
-   * In log order.
+   * In log order: of one run by sequence; of many runs each by its sequence.
    *
    * @generated from field: repeated hep.event.v1.EventBatch batches = 1;
    */
   batches: EventBatch[];
 
   /**
-   * Everything selected up to here was delivered, this response included.
+   * Opaque; everything selected up to here was delivered, this response included. Always set; kept
+   * as long as the stream is.
    *
    * @generated from field: string cursor = 2;
    */
   cursor: string;
 
   /**
-   * In-band word about the stream.
+   * A word about the stream itself; then there are no batches.
    *
    * @generated from oneof hep.bridge.v1.SubscribeResponse.notice
    */
   notice: {
     /**
-     * Live from here.
+     * All there was is delivered; live from here.
      *
      * @generated from field: hep.bridge.v1.CaughtUp caught_up = 3;
      */
@@ -178,7 +181,7 @@ export declare type SubscribeResponse = Message<"hep.bridge.v1.SubscribeResponse
     case: "caughtUp";
   } | {
     /**
-     * Reads from the log again.
+     * This reader is slow: it reads from the log again, and nothing is lost.
      *
      * @generated from field: hep.bridge.v1.FellBehind fell_behind = 4;
      */
@@ -194,7 +197,7 @@ export declare type SubscribeResponse = Message<"hep.bridge.v1.SubscribeResponse
     case: "heartbeat";
   } | {
     /**
-     * The gateway goes away.
+     * The gateway goes away: reconnect with the cursor.
      *
      * @generated from field: hep.bridge.v1.Draining draining = 6;
      */
@@ -216,7 +219,7 @@ export declare const SubscribeResponseSchema: GenMessage<SubscribeResponse>;
  */
 export enum StartPosition {
   /**
-   * See SubscribeRequest.start.
+   * As if start was unset.
    *
    * @generated from enum value: START_POSITION_UNSPECIFIED = 0;
    */
@@ -230,7 +233,7 @@ export enum StartPosition {
   BEGINNING = 1,
 
   /**
-   * The oldest event kept.
+   * The oldest event kept, whatever its sequence.
    *
    * @generated from enum value: START_POSITION_EARLIEST = 2;
    */
@@ -250,14 +253,17 @@ export enum StartPosition {
 export declare const StartPositionSchema: GenEnum<StartPosition>;
 
 /**
- * Reads the log. The tenant comes from the credentials.
+ * Reads the log: what is committed, in its order. The tenant comes from the credentials.
  *
  * @generated from service hep.bridge.v1.EventService
  */
 export declare const EventService: GenService<{
   /**
-   * Of one run: ends with OK right after RunFinished; OK without it means cut, resume.
-   * Of a filter: never ends by itself.
+   * Of one run: history, CaughtUp, then live; ends with OK right after RunFinished. OK without
+   * RunFinished means cut: resume with the cursor. Of a filter: never ends by itself.
+   * NOT_FOUND: no such run. OUT_OF_RANGE: the start is no longer kept, or not yet there.
+   * FAILED_PRECONDITION: the cursor is of a stream that was deleted. DATA_LOSS: a hole in the log.
+   * UNAVAILABLE: call again after RetryInfo. Each with google.rpc.ErrorInfo, domain hep.bridge.
    *
    * @generated from rpc hep.bridge.v1.EventService.Subscribe
    */

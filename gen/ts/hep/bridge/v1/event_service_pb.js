@@ -49,7 +49,7 @@ export const StartPosition = /*@__PURE__*/
   tsEnum(StartPositionSchema);
 
 /**
- * Reads the log. The tenant comes from the credentials.
+ * Reads the log: what is committed, in its order. The tenant comes from the credentials.
  *
  * @generated from service hep.bridge.v1.EventService
  */

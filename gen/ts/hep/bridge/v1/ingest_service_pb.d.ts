@@ -14,13 +14,13 @@ import type { Run } from "./run_pb.js";
 export declare const file_hep_bridge_v1_ingest_service: GenFile;
 
 /**
- * Caller to bridge. The first is `open`, the last is `exit`.
+ * Caller to bridge. The first is `open`, the last is `exit`; then the caller waits for `finished`.
  *
  * @generated from message hep.bridge.v1.IngestRequest
  */
 export declare type IngestRequest = Message<"hep.bridge.v1.IngestRequest"> & {
   /**
-   * What it says.
+   * What it says; required.
    *
    * @generated from oneof hep.bridge.v1.IngestRequest.message
    */
@@ -34,7 +34,7 @@ export declare type IngestRequest = Message<"hep.bridge.v1.IngestRequest"> & {
     case: "open";
   } | {
     /**
-     * Bytes of stdout, cut anywhere.
+     * Bytes of stdout, cut anywhere, in order.
      *
      * @generated from field: hep.bridge.v1.IngestChunk stdout = 2;
      */
@@ -42,7 +42,7 @@ export declare type IngestRequest = Message<"hep.bridge.v1.IngestRequest"> & {
     case: "stdout";
   } | {
     /**
-     * Bytes of stderr, cut anywhere.
+     * Bytes of stderr, cut anywhere, in order.
      *
      * @generated from field: hep.bridge.v1.IngestChunk stderr = 3;
      */
@@ -140,7 +140,7 @@ export declare const IngestResponseSchema: GenMessage<IngestResponse>;
  */
 export declare type IngestOpen = Message<"hep.bridge.v1.IngestOpen"> & {
   /**
-   * UUIDv7 minted by the caller; the same one resumes.
+   * UUIDv7 in lower case, minted by the caller; the same one resumes. Required.
    *
    * @generated from field: string run_id = 1;
    */
@@ -154,7 +154,7 @@ export declare type IngestOpen = Message<"hep.bridge.v1.IngestOpen"> & {
   labels: { [key: string]: string };
 
   /**
-   * See StartRunRequest.
+   * See StartRunRequest.partition_key; on resume ignored.
    *
    * @generated from field: string partition_key = 3;
    */
@@ -176,7 +176,7 @@ export declare type IngestOpen = Message<"hep.bridge.v1.IngestOpen"> & {
 export declare const IngestOpenSchema: GenMessage<IngestOpen>;
 
 /**
- * Bytes at a place. Bytes before the acknowledged offset are dropped; a gap is OUT_OF_RANGE.
+ * Bytes at a place. Bytes that the bridge has seen already are dropped; a gap is OUT_OF_RANGE.
  *
  * @generated from message hep.bridge.v1.IngestChunk
  */
@@ -189,7 +189,7 @@ export declare type IngestChunk = Message<"hep.bridge.v1.IngestChunk"> & {
   offset: bigint;
 
   /**
-   * At most IngestOpened.max_chunk_bytes.
+   * The bytes, at most IngestOpened.max_chunk_bytes.
    *
    * @generated from field: bytes data = 2;
    */
@@ -203,34 +203,34 @@ export declare type IngestChunk = Message<"hep.bridge.v1.IngestChunk"> & {
 export declare const IngestChunkSchema: GenMessage<IngestChunk>;
 
 /**
- * A signal was sent.
+ * A signal was sent to the agent, or could not be.
  *
  * @generated from message hep.bridge.v1.IngestSignalled
  */
 export declare type IngestSignalled = Message<"hep.bridge.v1.IngestSignalled"> & {
   /**
-   * From IngestCancel.
+   * IngestCancel.request_id that it serves; empty for what the caller did by itself.
    *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
 
   /**
-   * "SIGINT", "SIGTERM", "SIGKILL".
+   * "SIGINT", "SIGTERM" or "SIGKILL"; "SIGPIPE" = the caller only closed the pipe.
    *
    * @generated from field: string signal = 2;
    */
   signal: string;
 
   /**
-   * See CancelSignalled.
+   * Sent to the process group, not to the process alone.
    *
    * @generated from field: bool process_group = 3;
    */
   processGroup: boolean;
 
   /**
-   * See CancelSignalled.
+   * Empty = sent; else why not, e.g. "ESRCH".
    *
    * @generated from field: string error = 4;
    */
@@ -244,41 +244,41 @@ export declare type IngestSignalled = Message<"hep.bridge.v1.IngestSignalled"> &
 export declare const IngestSignalledSchema: GenMessage<IngestSignalled>;
 
 /**
- * How the process ended.
+ * How the process ended. Nothing set but the lengths = not known, e.g. for a file.
  *
  * @generated from message hep.bridge.v1.IngestExit
  */
 export declare type IngestExit = Message<"hep.bridge.v1.IngestExit"> & {
   /**
-   * Unset if signalled.
+   * 0 to 255. Unset = ended by a signal, or not known.
    *
    * @generated from field: optional int32 exit_code = 1;
    */
   exitCode?: number | undefined;
 
   /**
-   * E.g. "SIGKILL".
+   * The signal that ended it, e.g. "SIGKILL"; empty = none.
    *
    * @generated from field: string signal = 2;
    */
   signal: string;
 
   /**
-   * Length of stdout; all of it must have been sent.
+   * Length of stdout in bytes; all of it must have been sent.
    *
    * @generated from field: int64 stdout_bytes = 3;
    */
   stdoutBytes: bigint;
 
   /**
-   * Length of stderr.
+   * Length of stderr in bytes; all of it must have been sent.
    *
    * @generated from field: int64 stderr_bytes = 4;
    */
   stderrBytes: bigint;
 
   /**
-   * The process could not be started; then all else is unset.
+   * Why the process could not be started; then all else is unset. Empty = it was.
    *
    * @generated from field: string spawn_error = 5;
    */
@@ -292,34 +292,34 @@ export declare type IngestExit = Message<"hep.bridge.v1.IngestExit"> & {
 export declare const IngestExitSchema: GenMessage<IngestExit>;
 
 /**
- * Accepted.
+ * The run is this caller's to feed.
  *
  * @generated from message hep.bridge.v1.IngestOpened
  */
 export declare type IngestOpened = Message<"hep.bridge.v1.IngestOpened"> & {
   /**
-   * Send stdout from here.
+   * Position in stdout to send from; beyond what the caller has if the run is over.
    *
    * @generated from field: int64 stdout_offset = 1;
    */
   stdoutOffset: bigint;
 
   /**
-   * Send stderr from here.
+   * Position in stderr to send from.
    *
    * @generated from field: int64 stderr_offset = 2;
    */
   stderrOffset: bigint;
 
   /**
-   * Bytes per chunk.
+   * Most bytes that a chunk may have.
    *
    * @generated from field: int32 max_chunk_bytes = 3;
    */
   maxChunkBytes: number;
 
   /**
-   * Without an open call for so long the run ends as LOST.
+   * Without an open call for so long the run ends as LOST. Always set.
    *
    * @generated from field: google.protobuf.Duration reconnect_window = 4;
    */
@@ -339,21 +339,21 @@ export declare const IngestOpenedSchema: GenMessage<IngestOpened>;
  */
 export declare type IngestAck = Message<"hep.bridge.v1.IngestAck"> & {
   /**
-   * Of stdout; at a line end, or inside an oversize line.
+   * Position in stdout, behind a line (or inside an oversize line).
    *
    * @generated from field: int64 stdout_offset = 1;
    */
   stdoutOffset: bigint;
 
   /**
-   * Of stderr.
+   * Position in stderr.
    *
    * @generated from field: int64 stderr_offset = 2;
    */
   stderrOffset: bigint;
 
   /**
-   * Last committed sequence.
+   * The run's last committed sequence.
    *
    * @generated from field: int64 sequence = 3;
    */
@@ -373,21 +373,21 @@ export declare const IngestAckSchema: GenMessage<IngestAck>;
  */
 export declare type IngestCancel = Message<"hep.bridge.v1.IngestCancel"> & {
   /**
-   * Do nothing for an id already being served.
+   * Id of the request, a UUID. Do nothing for an id that is already being served.
    *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
 
   /**
-   * From SIGINT to SIGTERM.
+   * From SIGINT to SIGTERM. Always set.
    *
    * @generated from field: google.protobuf.Duration interrupt_grace = 2;
    */
   interruptGrace?: Duration | undefined;
 
   /**
-   * From SIGTERM to SIGKILL.
+   * From SIGTERM to SIGKILL. Always set.
    *
    * @generated from field: google.protobuf.Duration terminate_grace = 3;
    */
@@ -401,13 +401,13 @@ export declare type IngestCancel = Message<"hep.bridge.v1.IngestCancel"> & {
 export declare const IngestCancelSchema: GenMessage<IngestCancel>;
 
 /**
- * Over.
+ * RunFinished is committed.
  *
  * @generated from message hep.bridge.v1.IngestFinished
  */
 export declare type IngestFinished = Message<"hep.bridge.v1.IngestFinished"> & {
   /**
-   * FINISHED.
+   * The run's record, in state FINISHED.
    *
    * @generated from field: hep.bridge.v1.Run run = 1;
    */
@@ -421,7 +421,8 @@ export declare type IngestFinished = Message<"hep.bridge.v1.IngestFinished"> & {
 export declare const IngestFinishedSchema: GenMessage<IngestFinished>;
 
 /**
- * Takes the stream of an agent that the caller spawned.
+ * Takes the stream of an agent that the caller spawned. What is acknowledged is committed; the rest
+ * the caller keeps, and sends it again after a cut.
  *
  * @generated from service hep.bridge.v1.IngestService
  */
@@ -429,6 +430,8 @@ export declare const IngestService: GenService<{
   /**
    * One call at a time per run: a later open by the same principal takes over and the
    * earlier call ends with ABORTED. OK without IngestFinished means cut: open again.
+   * ALREADY_EXISTS: the run was started from a profile. OUT_OF_RANGE: a chunk leaves a gap; open
+   * again and go on from opened. UNAVAILABLE: open again after RetryInfo.
    *
    * @generated from rpc hep.bridge.v1.IngestService.Ingest
    */

@@ -84,7 +84,8 @@ export const IngestFinishedSchema = /*@__PURE__*/
   messageDesc(file_hep_bridge_v1_ingest_service, 9);
 
 /**
- * Takes the stream of an agent that the caller spawned.
+ * Takes the stream of an agent that the caller spawned. What is acknowledged is committed; the rest
+ * the caller keeps, and sends it again after a cut.
  *
  * @generated from service hep.bridge.v1.IngestService
  */

@@ -12,7 +12,8 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 export declare const file_hep_bridge_v1_notice: GenFile;
 
 /**
- * All that was committed when asked has been delivered; live from here.
+ * All that was committed when the call came has been delivered; live from here. Once at the start,
+ * and again after each FellBehind.
  *
  * @generated from message hep.bridge.v1.CaughtUp
  */
@@ -40,7 +41,7 @@ export declare type FellBehind = Message<"hep.bridge.v1.FellBehind"> & {
 export declare const FellBehindSchema: GenMessage<FellBehind>;
 
 /**
- * Alive; the cursor may have moved over events not selected.
+ * The stream is alive; its cursor may have moved on over events that were not asked for.
  *
  * @generated from message hep.bridge.v1.Heartbeat
  */
@@ -60,7 +61,7 @@ export declare const HeartbeatSchema: GenMessage<Heartbeat>;
  */
 export declare type Draining = Message<"hep.bridge.v1.Draining"> & {
   /**
-   * Wait about so long first.
+   * Wait about so long first. Unset = no need to wait.
    *
    * @generated from field: google.protobuf.Duration retry_delay = 1;
    */

@@ -13,7 +13,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_hep_bridge_v1_run: GenFile;
 
 /**
- * A run's record: bounded (no answer, no stderr).
+ * A run's record: bounded, so without the answer and stderr, which RunFinished has.
  *
  * @generated from message hep.bridge.v1.Run
  */
@@ -26,77 +26,77 @@ export declare type Run = Message<"hep.bridge.v1.Run"> & {
   runId: string;
 
   /**
-   * Where it is.
+   * Where it is in its life.
    *
    * @generated from field: hep.bridge.v1.Run.State state = 2;
    */
   state: Run_State;
 
   /**
-   * Set when FINISHED.
+   * The verdict; UNSPECIFIED until FINISHED.
    *
    * @generated from field: hep.event.v1.Outcome outcome = 3;
    */
   outcome: Outcome;
 
   /**
-   * Set when FINISHED.
+   * Which row of the decision table spoke; UNSPECIFIED until FINISHED. Open set.
    *
    * @generated from field: hep.event.v1.OutcomeReason outcome_reason = 4;
    */
   outcomeReason: OutcomeReason;
 
   /**
-   * At most 16, keys [a-z0-9._-]{1,63}, values up to 256 bytes.
+   * The caller's labels: at most 16, keys [a-z0-9._-]{1,63}, values up to 256 bytes.
    *
    * @generated from field: map<string, string> labels = 5;
    */
   labels: { [key: string]: string };
 
   /**
-   * See RunStarted.
+   * At most 256 bytes; the run id where the caller gave none. See RunStarted.
    *
    * @generated from field: string partition_key = 6;
    */
   partitionKey: string;
 
   /**
-   * See RunStarted.
+   * From 0; see RunStarted.
    *
    * @generated from field: int32 partition = 7;
    */
   partition: number;
 
   /**
-   * From the header; empty before it.
+   * The harness's session id, from the header; empty before it.
    *
    * @generated from field: string session = 8;
    */
   session: string;
 
   /**
-   * Last committed sequence.
+   * Last committed sequence, as far as this gateway knows; 0 = none yet.
    *
    * @generated from field: int64 last_sequence = 9;
    */
   lastSequence: bigint;
 
   /**
-   * A CancelRequested is committed.
+   * A CancelRequested is committed; stays true.
    *
    * @generated from field: bool cancel_requested = 10;
    */
   cancelRequested: boolean;
 
   /**
-   * Claimed.
+   * When the run was claimed. Always set.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 11;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * RunFinished observed.
+   * When RunFinished was made. Unset until FINISHED.
    *
    * @generated from field: google.protobuf.Timestamp finish_time = 12;
    */
@@ -123,14 +123,14 @@ export enum Run_State {
   UNSPECIFIED = 0,
 
   /**
-   * Claimed, nothing spawned yet.
+   * Claimed: RunStarted is written, no source is attached yet.
    *
    * @generated from enum value: STATE_STARTING = 1;
    */
   STARTING = 1,
 
   /**
-   * A source is attached.
+   * A source is attached: the agent was spawned, or a client feeds the run.
    *
    * @generated from enum value: STATE_RUNNING = 2;
    */

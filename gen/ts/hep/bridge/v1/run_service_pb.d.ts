@@ -19,49 +19,52 @@ export declare const file_hep_bridge_v1_run_service: GenFile;
  */
 export declare type StartRunRequest = Message<"hep.bridge.v1.StartRunRequest"> & {
   /**
-   * UUIDv7 minted by the caller, the idempotency key; empty = minted by the bridge.
+   * UUIDv7 in lower case, minted by the caller: the idempotency key. Empty = minted by the bridge,
+   * and a retry is another run.
    *
    * @generated from field: string run_id = 1;
    */
   runId: string;
 
   /**
-   * Name of a configured profile.
+   * Name of a profile in the bridge's configuration; required.
    *
    * @generated from field: string profile = 2;
    */
   profile: string;
 
   /**
-   * User text; given to the agent in a file.
+   * The user's text; given to the agent in a file or on stdin, as the profile says, never as an
+   * argument. Must be empty for a profile that takes none.
    *
    * @generated from field: string prompt = 3;
    */
   prompt: string;
 
   /**
-   * See Run.labels.
+   * See Run.labels; may be empty.
    *
    * @generated from field: map<string, string> labels = 4;
    */
   labels: { [key: string]: string };
 
   /**
-   * E.g. a conversation id; empty = run_id.
+   * Runs with one key share a partition, and workers see them in order; e.g. a conversation id, at
+   * most 256 bytes. Empty = run_id.
    *
    * @generated from field: string partition_key = 5;
    */
   partitionKey: string;
 
   /**
-   * Values for the profile's named parameters.
+   * Values for the profile's named parameters, each as its pattern allows; all may be left out.
    *
    * @generated from field: map<string, string> parameters = 6;
    */
   parameters: { [key: string]: string };
 
   /**
-   * Cancel with cause DEADLINE after so long; unset = the profile's.
+   * Cancel with cause DEADLINE after so long, more than 0; unset = the profile's, if it has one.
    *
    * @generated from field: google.protobuf.Duration deadline = 7;
    */
@@ -81,7 +84,7 @@ export declare const StartRunRequestSchema: GenMessage<StartRunRequest>;
  */
 export declare type StartRunResponse = Message<"hep.bridge.v1.StartRunResponse"> & {
   /**
-   * As it is now.
+   * The record as it is now.
    *
    * @generated from field: hep.bridge.v1.Run run = 1;
    */
@@ -108,7 +111,7 @@ export declare const StartRunResponseSchema: GenMessage<StartRunResponse>;
  */
 export declare type GetRunRequest = Message<"hep.bridge.v1.GetRunRequest"> & {
   /**
-   * Which.
+   * Which run.
    *
    * @generated from field: string run_id = 1;
    */
@@ -128,7 +131,7 @@ export declare const GetRunRequestSchema: GenMessage<GetRunRequest>;
  */
 export declare type GetRunResponse = Message<"hep.bridge.v1.GetRunResponse"> & {
   /**
-   * As it is now.
+   * The record as it is now.
    *
    * @generated from field: hep.bridge.v1.Run run = 1;
    */
@@ -148,21 +151,21 @@ export declare const GetRunResponseSchema: GenMessage<GetRunResponse>;
  */
 export declare type ListRunsRequest = Message<"hep.bridge.v1.ListRunsRequest"> & {
   /**
-   * At most 1000; 0 = 100.
+   * Records per page, at most 1000; 0 = 100.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * From the last response.
+   * ListRunsResponse.next_page_token of the page before; empty = the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * Exact label values, all must match.
+   * Exact label values, all must match; empty = any.
    *
    * @generated from field: map<string, string> labels = 3;
    */
@@ -203,14 +206,14 @@ export declare const ListRunsRequestSchema: GenMessage<ListRunsRequest>;
  */
 export declare type ListRunsResponse = Message<"hep.bridge.v1.ListRunsResponse"> & {
   /**
-   * Newest first.
+   * Newest first, by create_time.
    *
    * @generated from field: repeated hep.bridge.v1.Run runs = 1;
    */
   runs: Run[];
 
   /**
-   * Empty at the end.
+   * For the next page; empty = this is the last one.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -230,21 +233,21 @@ export declare const ListRunsResponseSchema: GenMessage<ListRunsResponse>;
  */
 export declare type CancelRunRequest = Message<"hep.bridge.v1.CancelRunRequest"> & {
   /**
-   * Which.
+   * Which run.
    *
    * @generated from field: string run_id = 1;
    */
   runId: string;
 
   /**
-   * UUID, the idempotency key; required.
+   * UUID, the idempotency key; required. The same one again asks only once.
    *
    * @generated from field: string request_id = 2;
    */
   requestId: string;
 
   /**
-   * For people.
+   * For people, at most 1024 bytes; may be empty.
    *
    * @generated from field: string reason = 3;
    */
@@ -264,7 +267,7 @@ export declare const CancelRunRequestSchema: GenMessage<CancelRunRequest>;
  */
 export declare type CancelRunResponse = Message<"hep.bridge.v1.CancelRunResponse"> & {
   /**
-   * As it is now.
+   * The record as it is now.
    *
    * @generated from field: hep.bridge.v1.Run run = 1;
    */
@@ -292,7 +295,9 @@ export declare const CancelRunResponseSchema: GenMessage<CancelRunResponse>;
 export declare const RunService: GenService<{
   /**
    * Starts a run from a configured profile. Same run_id and same request: the same run.
-   * Same run_id, other request: ALREADY_EXISTS.
+   * Same run_id, other request: ALREADY_EXISTS. NOT_FOUND: no such profile. RESOURCE_EXHAUSTED: too
+   * many live runs, or too little free disk. A program that cannot be started is no error here: the
+   * run ends as FAILED / SPAWN.
    *
    * @generated from rpc hep.bridge.v1.RunService.StartRun
    */
@@ -302,7 +307,7 @@ export declare const RunService: GenService<{
     output: typeof StartRunResponseSchema;
   },
   /**
-   * Reads one record.
+   * Reads one record. NOT_FOUND: no such run.
    *
    * @generated from rpc hep.bridge.v1.RunService.GetRun
    */
@@ -323,6 +328,7 @@ export declare const RunService: GenService<{
   },
   /**
    * Asks for the end. OK means that CancelRequested is committed, or the run was over.
+   * UNAVAILABLE: the owner does not answer; send the same request_id again.
    *
    * @generated from rpc hep.bridge.v1.RunService.CancelRun
    */

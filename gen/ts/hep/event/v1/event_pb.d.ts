@@ -28,60 +28,64 @@ export declare type EventBatch = Message<"hep.event.v1.EventBatch"> & {
   runId: string;
 
   /**
-   * When the first event's last byte was read.
+   * When the last byte of the first event's line was read, or when the bridge made the event; wall
+   * clock, microseconds. Always set. Does not fall within a run, but jumps with the machine's clock.
    *
    * @generated from field: google.protobuf.Timestamp observe_time = 2;
    */
   observeTime?: Timestamp | undefined;
 
   /**
-   * Of the stored message.
+   * Class of the stored message: the last token of its subject. Always set.
    *
    * @generated from field: hep.event.v1.EventClass class = 3;
    */
   class: EventClass;
 
   /**
-   * Last sequence before this batch that a reader of steps and deltas gets (for STDERR: of the
-   * last StderrChunk); 0 if none. Greater than the last sequence seen: there is a hole.
+   * Sequence of the last event before this batch that is no StderrChunk (in a batch of class
+   * STDERR: of the last StderrChunk); 0 if there is none. A reader of steps and deltas whose last
+   * one is smaller has missed some.
    *
    * @generated from field: int64 previous_sequence = 4;
    */
   previousSequence: bigint;
 
   /**
-   * Last sequence before this batch in a message of class STEP; 0 if none. The same check for a
-   * reader that skips deltas.
+   * Sequence of the last event before this batch that is neither a delta (message_delta,
+   * tool_delta) nor a StderrChunk; 0 if there is none. The same check for a reader that skips
+   * deltas.
    *
    * @generated from field: int64 previous_step_sequence = 5;
    */
   previousStepSequence: bigint;
 
   /**
-   * Source bytes of stdout accounted for by this batch and all before it; at a line end (or
-   * inside an oversize line). Where a restarted owner reads on.
+   * Bytes of stdout, from its beginning, that this batch and all before it account for; a position
+   * behind a line (or inside an oversize line). Where a restarted owner or a client reads on.
    *
    * @generated from field: int64 stdout_offset = 6;
    */
   stdoutOffset: bigint;
 
   /**
-   * The same for stderr.
+   * The same for stderr; may stand inside a line.
    *
    * @generated from field: int64 stderr_offset = 7;
    */
   stderrOffset: bigint;
 
   /**
-   * Canonical form that unset Event.line stands for. A reader that does not know it fails to
-   * give the line, never guesses.
+   * Canonical form that an empty Event.line stands for; 1 today. A reader that does not know it
+   * fails to give the line, never guesses.
    *
    * @generated from field: int32 canonical_form = 8;
    */
   canonicalForm: number;
 
   /**
-   * A piece of one big event; then `events` is empty.
+   * A piece of one event that is too big for a message (512 KiB by default); then `events` is
+   * empty. Unset = a whole batch.
    *
    * @generated from field: hep.event.v1.EventPart part = 14;
    */
@@ -108,21 +112,21 @@ export declare const EventBatchSchema: GenMessage<EventBatch>;
  */
 export declare type EventPart = Message<"hep.event.v1.EventPart"> & {
   /**
-   * Sequence of the event.
+   * Sequence of the event; the same in all its parts.
    *
    * @generated from field: int64 sequence = 1;
    */
   sequence: bigint;
 
   /**
-   * From 0.
+   * Place among the parts, from 0. The last one, count - 1, has the event's own class.
    *
    * @generated from field: int32 index = 2;
    */
   index: number;
 
   /**
-   * Number of parts.
+   * Number of parts; at least 2.
    *
    * @generated from field: int32 count = 3;
    */
@@ -136,7 +140,7 @@ export declare type EventPart = Message<"hep.event.v1.EventPart"> & {
   eventBytes: bigint;
 
   /**
-   * The slice.
+   * The slice; all put together in order are the Event.
    *
    * @generated from field: bytes data = 5;
    */
@@ -156,21 +160,22 @@ export declare const EventPartSchema: GenMessage<EventPart>;
  */
 export declare type Event = Message<"hep.event.v1.Event"> & {
   /**
-   * 1, 2, 3, … within the run.
+   * 1, 2, 3, … within the run, without holes; 1 is RunStarted.
    *
    * @generated from field: int64 sequence = 1;
    */
   sequence: bigint;
 
   /**
-   * Microseconds after EventBatch.observe_time.
+   * Microseconds after EventBatch.observe_time; 0 or more.
    *
    * @generated from field: int64 observe_offset_us = 2;
    */
   observeOffsetUs: bigint;
 
   /**
-   * The source line's exact bytes; empty if the canonical text gives them.
+   * Exact bytes of the source line without its 0x0A; empty if the canonical text of the frame is
+   * just them, and for payloads that no line stands behind. At most max_line_bytes.
    *
    * @generated from field: bytes line = 3;
    */
@@ -184,7 +189,7 @@ export declare type Event = Message<"hep.event.v1.Event"> & {
   lossyText: boolean;
 
   /**
-   * What is wrong with this very event; costs no sequence of its own.
+   * What is wrong with this very event, at most 16; costs no sequence of its own. Empty = nothing.
    *
    * @generated from field: repeated hep.event.v1.ProtocolViolation violations = 5;
    */
@@ -388,21 +393,21 @@ export declare const EventSchema: GenMessage<Event>;
  */
 export declare type ProtocolViolation = Message<"hep.event.v1.ProtocolViolation"> & {
   /**
-   * Which rule.
+   * Which rule; readers accept values they do not know.
    *
    * @generated from field: hep.event.v1.ProtocolViolation.Rule rule = 1;
    */
   rule: ProtocolViolation_Rule;
 
   /**
-   * JSON path, e.g. "usage.output"; empty for the whole frame.
+   * Path of the key, e.g. "usage.output" or "tool_results[0].ok"; empty for the whole frame.
    *
    * @generated from field: string field = 2;
    */
   field: string;
 
   /**
-   * For people.
+   * For people: what was expected and what came; short ASCII text.
    *
    * @generated from field: string detail = 3;
    */
@@ -429,21 +434,21 @@ export enum ProtocolViolation_Rule {
   UNSPECIFIED = 0,
 
   /**
-   * A frame where HEP does not allow it.
+   * A frame where HEP does not allow it; it is carried all the same.
    *
    * @generated from enum value: RULE_ORDER = 1;
    */
   ORDER = 1,
 
   /**
-   * A number that its field cannot hold.
+   * A number that its field cannot hold; the field is unset.
    *
    * @generated from enum value: RULE_OUT_OF_RANGE = 2;
    */
   OUT_OF_RANGE = 2,
 
   /**
-   * A value of the wrong JSON type.
+   * A value of the wrong JSON type; the field is unset.
    *
    * @generated from enum value: RULE_WRONG_TYPE = 3;
    */
@@ -463,34 +468,35 @@ export enum ProtocolViolation_Rule {
 export declare const ProtocolViolation_RuleSchema: GenEnum<ProtocolViolation_Rule>;
 
 /**
- * The run exists; before the process does.
+ * The run exists; written before the agent is started.
  *
  * @generated from message hep.event.v1.RunStarted
  */
 export declare type RunStarted = Message<"hep.event.v1.RunStarted"> & {
   /**
-   * Caller's labels, immutable.
+   * The caller's labels, never changed; at most 16, keys [a-z0-9._-]{1,63}, values up to 256 bytes.
    *
    * @generated from field: map<string, string> labels = 1;
    */
   labels: { [key: string]: string };
 
   /**
-   * Runs with one key share a partition; default run_id.
+   * Runs with one key share a partition, e.g. a conversation id; at most 256 bytes, the run id where
+   * the caller gave none.
    *
    * @generated from field: string partition_key = 2;
    */
   partitionKey: string;
 
   /**
-   * FNV-1a 32 of partition_key mod the stream's partition count.
+   * FNV-1a 32 of the UTF-8 of partition_key, mod the stream's partition count (64): from 0.
    *
    * @generated from field: int32 partition = 3;
    */
   partition: number;
 
   /**
-   * Bridge version.
+   * Version of the bridge that owned the run first.
    *
    * @generated from field: string bridge_version = 4;
    */
@@ -504,7 +510,7 @@ export declare type RunStarted = Message<"hep.event.v1.RunStarted"> & {
   profile: string;
 
   /**
-   * Authenticated caller that asked for the run.
+   * The authenticated caller that asked for the run; empty where callers are not authenticated.
    *
    * @generated from field: string actor = 6;
    */
@@ -531,98 +537,99 @@ export declare type RunFinished = Message<"hep.event.v1.RunFinished"> & {
   outcome: Outcome;
 
   /**
-   * Which row of the decision table spoke.
+   * Which row of the decision table spoke (docs/protocol.md); open set.
    *
    * @generated from field: hep.event.v1.OutcomeReason reason = 2;
    */
   reason: OutcomeReason;
 
   /**
-   * For people; bounded.
+   * For people; at most 1024 characters.
    *
    * @generated from field: string detail = 3;
    */
   detail: string;
 
   /**
-   * Unset if the process was signalled, never started, or is unknowable.
+   * 0 to 255. Unset = ended by a signal, never started, or not known.
    *
    * @generated from field: optional int32 exit_code = 4;
    */
   exitCode?: number | undefined;
 
   /**
-   * E.g. "SIGKILL"; empty if none.
+   * The signal that ended it, e.g. "SIGKILL"; empty = none.
    *
    * @generated from field: string signal = 5;
    */
   signal: string;
 
   /**
-   * Sequence of the last terminal frame, 0 if none.
+   * Sequence of the last terminal frame (turn_done, turn_error, cancelled); 0 = there is none.
    *
    * @generated from field: int64 last_terminal_sequence = 6;
    */
   lastTerminalSequence: bigint;
 
   /**
-   * Sequence of the turn_done whose message is the answer, 0 if none.
+   * Sequence of the turn_done whose message is the answer: the last with text, or the last if none
+   * has; 0 = there is no turn_done.
    *
    * @generated from field: int64 answer_sequence = 7;
    */
   answerSequence: bigint;
 
   /**
-   * The answer, at most 64 KiB; beyond that unset, read answer_sequence.
+   * The answer. Unset = there is none, or it is over 64 KiB: read the event answer_sequence.
    *
    * @generated from field: optional string answer = 8;
    */
   answer?: string | undefined;
 
   /**
-   * Sum over turn_done; a lower bound.
+   * Sum over all turn_done; a lower bound. Unset = none of them said.
    *
    * @generated from field: hep.frame.v1.Usage usage = 9;
    */
   usage?: Usage | undefined;
 
   /**
-   * Bytes of stdout in all, blank lines too.
+   * Bytes of stdout in all, blank lines and refused lines too.
    *
    * @generated from field: int64 stdout_bytes = 10;
    */
   stdoutBytes: bigint;
 
   /**
-   * The last line had no 0x0A.
+   * The last line had no 0x0A; then an export ends without one.
    *
    * @generated from field: bool unterminated_tail = 11;
    */
   unterminatedTail: boolean;
 
   /**
-   * Last bytes of stderr, at most 8 KiB.
+   * The last bytes of stderr, at most 8 KiB; not UTF-8 checked.
    *
    * @generated from field: bytes stderr_tail = 12;
    */
   stderrTail: Uint8Array;
 
   /**
-   * For REFUSED: the line that was refused, at most 4 KiB.
+   * For REFUSED: the first 4 KiB of the line that was refused; empty otherwise, or without a line.
    *
    * @generated from field: bytes refused_line = 13;
    */
   refusedLine: Uint8Array;
 
   /**
-   * Written by another than the owner that saw the process end.
+   * Written by one that did not see the process end: for an owner or client that is gone.
    *
    * @generated from field: bool synthetic = 14;
    */
   synthetic: boolean;
 
   /**
-   * Processes of the agent's group that were still there after its end and were killed.
+   * Number of processes of the agent's group that were there after its end and were killed.
    *
    * @generated from field: int32 leftover_processes = 15;
    */
@@ -642,14 +649,14 @@ export declare const RunFinishedSchema: GenMessage<RunFinished>;
  */
 export declare type MalformedLine = Message<"hep.event.v1.MalformedLine"> & {
   /**
-   * Why.
+   * Why; readers accept values they do not know.
    *
    * @generated from field: hep.event.v1.MalformedLine.Reason reason = 1;
    */
   reason: MalformedLine_Reason;
 
   /**
-   * For people.
+   * For people; short ASCII, e.g. "not JSON at byte 17".
    *
    * @generated from field: string detail = 2;
    */
@@ -676,7 +683,7 @@ export enum MalformedLine_Reason {
   UNSPECIFIED = 0,
 
   /**
-   * Not JSON.
+   * UTF-8, but no JSON text by RFC 8259.
    *
    * @generated from enum value: REASON_NOT_JSON = 1;
    */
@@ -690,14 +697,14 @@ export enum MalformedLine_Reason {
   NOT_A_FRAME = 2,
 
   /**
-   * Not UTF-8 and not parseable with U+FFFD either.
+   * Not UTF-8, and no JSON text with U+FFFD in place of what is not.
    *
    * @generated from enum value: REASON_INVALID_UTF8 = 3;
    */
   INVALID_UTF8 = 3,
 
   /**
-   * The source ended inside the line.
+   * The source ended inside the line: the last one, without 0x0A, and no whole JSON text.
    *
    * @generated from enum value: REASON_TRUNCATED = 4;
    */
@@ -710,27 +717,28 @@ export enum MalformedLine_Reason {
 export declare const MalformedLine_ReasonSchema: GenEnum<MalformedLine_Reason>;
 
 /**
- * A line over max_line_bytes: the one thing that is not kept exactly.
+ * A line over max_line_bytes (16 MiB by default): with the lines of a refused stream, the one thing
+ * that is not kept exactly.
  *
  * @generated from message hep.event.v1.OversizeLine
  */
 export declare type OversizeLine = Message<"hep.event.v1.OversizeLine"> & {
   /**
-   * Length without 0x0A.
+   * Length in bytes without 0x0A; more than max_line_bytes.
    *
    * @generated from field: int64 line_bytes = 1;
    */
   lineBytes: bigint;
 
   /**
-   * Of the whole line; empty if the line spans an owner change.
+   * SHA-256 of the whole line, 32 bytes; empty if the line spans an owner change.
    *
    * @generated from field: bytes sha256 = 2;
    */
   sha256: Uint8Array;
 
   /**
-   * First bytes, at most 4 KiB.
+   * The first bytes of the line, at most 4 KiB.
    *
    * @generated from field: bytes prefix = 3;
    */
@@ -750,28 +758,28 @@ export declare const OversizeLineSchema: GenMessage<OversizeLine>;
  */
 export declare type CancelRequested = Message<"hep.event.v1.CancelRequested"> & {
   /**
-   * Idempotency key of the request.
+   * Idempotency key of the request, a UUID in lower case.
    *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
 
   /**
-   * Why it was asked.
+   * Why it was asked; readers accept values they do not know.
    *
    * @generated from field: hep.event.v1.CancelCause cause = 2;
    */
   cause: CancelCause;
 
   /**
-   * Authenticated caller, set by the bridge.
+   * The authenticated caller, set by the bridge; empty where callers are not authenticated.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * Caller's words.
+   * The caller's words, at most 1024 bytes; may be empty.
    *
    * @generated from field: string reason = 4;
    */
@@ -785,20 +793,21 @@ export declare type CancelRequested = Message<"hep.event.v1.CancelRequested"> & 
 export declare const CancelRequestedSchema: GenMessage<CancelRequested>;
 
 /**
- * One signal was sent.
+ * One signal was sent to the agent, or could not be.
  *
  * @generated from message hep.event.v1.CancelSignalled
  */
 export declare type CancelSignalled = Message<"hep.event.v1.CancelSignalled"> & {
   /**
-   * The request it serves.
+   * CancelRequested.request_id that it serves; empty if the bridge ends the run without a request
+   * (a refused stream, strict), or for what a client did by itself.
    *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
 
   /**
-   * "SIGINT", "SIGTERM", "SIGKILL".
+   * "SIGINT", "SIGTERM" or "SIGKILL"; a client that can only close the pipe says "SIGPIPE".
    *
    * @generated from field: string signal = 2;
    */
@@ -812,7 +821,7 @@ export declare type CancelSignalled = Message<"hep.event.v1.CancelSignalled"> & 
   processGroup: boolean;
 
   /**
-   * Empty if sent; else why not, e.g. "ESRCH".
+   * Empty = sent; else why not, e.g. "ESRCH".
    *
    * @generated from field: string error = 4;
    */
@@ -826,20 +835,20 @@ export declare type CancelSignalled = Message<"hep.event.v1.CancelSignalled"> & 
 export declare const CancelSignalledSchema: GenMessage<CancelSignalled>;
 
 /**
- * Bytes of stderr.
+ * Bytes of stderr, in messages of their own class; sent only to readers that ask for them.
  *
  * @generated from message hep.event.v1.StderrChunk
  */
 export declare type StderrChunk = Message<"hep.event.v1.StderrChunk"> & {
   /**
-   * Position of the first byte.
+   * Position of the first byte in stderr, from 0.
    *
    * @generated from field: int64 offset = 1;
    */
   offset: bigint;
 
   /**
-   * The bytes; not UTF-8 checked.
+   * The bytes, at most 64 KiB, cut anywhere; not UTF-8 checked.
    *
    * @generated from field: bytes data = 2;
    */
@@ -859,7 +868,7 @@ export declare const StderrChunkSchema: GenMessage<StderrChunk>;
  */
 export declare type HistoryExpired = Message<"hep.event.v1.HistoryExpired"> & {
   /**
-   * Last sequence that is gone.
+   * The last sequence that is gone; all before it are, too.
    *
    * @generated from field: int64 last_sequence = 1;
    */
@@ -879,7 +888,7 @@ export declare const HistoryExpiredSchema: GenMessage<HistoryExpired>;
  */
 export enum EventClass {
   /**
-   * Never stored.
+   * Never stored; unknown to this reader.
    *
    * @generated from enum value: EVENT_CLASS_UNSPECIFIED = 0;
    */
@@ -934,7 +943,7 @@ export enum CancelCause {
   UNSPECIFIED = 0,
 
   /**
-   * A caller.
+   * A caller, by CancelRun.
    *
    * @generated from enum value: CANCEL_CAUSE_CALLER = 1;
    */
@@ -948,14 +957,14 @@ export enum CancelCause {
   DEADLINE = 2,
 
   /**
-   * No sign of life.
+   * No sign of life from the agent for too long.
    *
    * @generated from enum value: CANCEL_CAUSE_STALLED = 3;
    */
   STALLED = 3,
 
   /**
-   * Tokens or price.
+   * The run went over its limit of tokens or price.
    *
    * @generated from enum value: CANCEL_CAUSE_BUDGET = 4;
    */

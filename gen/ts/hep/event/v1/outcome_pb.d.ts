@@ -16,14 +16,14 @@ export declare const file_hep_event_v1_outcome: GenFile;
  */
 export enum Outcome {
   /**
-   * Not ended yet.
+   * Not ended yet, or unknown to this reader.
    *
    * @generated from enum value: OUTCOME_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The answer is there.
+   * The agent ended well and its last round, too.
    *
    * @generated from enum value: OUTCOME_COMPLETED = 1;
    */
@@ -37,21 +37,21 @@ export enum Outcome {
   FAILED = 2,
 
   /**
-   * Ended on request.
+   * Ended on request, or by the agent's own cancel.
    *
    * @generated from enum value: OUTCOME_CANCELLED = 3;
    */
   CANCELLED = 3,
 
   /**
-   * Cut off; no verdict from the agent.
+   * Cut off: by a signal, in a line, or without a terminal frame.
    *
    * @generated from enum value: OUTCOME_INCOMPLETE = 4;
    */
   INCOMPLETE = 4,
 
   /**
-   * Not a HEP stream that this bridge reads.
+   * Not a HEP stream that this bridge reads; none of its frames was kept.
    *
    * @generated from enum value: OUTCOME_REFUSED = 5;
    */
@@ -84,35 +84,35 @@ export enum OutcomeReason {
   UNSPECIFIED = 0,
 
   /**
-   * Last terminal turn_done.
+   * Exit 0 or unknown, last terminal frame turn_done.
    *
    * @generated from enum value: OUTCOME_REASON_TURN_DONE = 1;
    */
   TURN_DONE = 1,
 
   /**
-   * Last terminal turn_error.
+   * Exit 0, 1 or unknown, last terminal frame turn_error.
    *
    * @generated from enum value: OUTCOME_REASON_TURN_ERROR = 2;
    */
   TURN_ERROR = 2,
 
   /**
-   * Last terminal cancelled.
+   * Exit 0 or unknown, last terminal frame cancelled.
    *
    * @generated from enum value: OUTCOME_REASON_TURN_CANCELLED = 3;
    */
   TURN_CANCELLED = 3,
 
   /**
-   * Exit 130 without the owner's signal.
+   * Exit 130, but the owner had sent no signal.
    *
    * @generated from enum value: OUTCOME_REASON_INTERRUPTED = 4;
    */
   INTERRUPTED = 4,
 
   /**
-   * The owner signalled for a cancel.
+   * The owner had signalled for a cancel, and the end is a signal, 130 or 143.
    *
    * @generated from enum value: OUTCOME_REASON_CANCEL_SIGNALLED = 5;
    */
@@ -140,21 +140,21 @@ export enum OutcomeReason {
   EXIT_CODE = 8,
 
   /**
-   * A signal that the owner did not send for a cancel.
+   * A signal that the owner did not send for a cancel, or exit 143.
    *
    * @generated from enum value: OUTCOME_REASON_CRASHED = 9;
    */
   CRASHED = 9,
 
   /**
-   * Exit 0 without a terminal frame.
+   * Exit 0 or unknown, without a terminal frame.
    *
    * @generated from enum value: OUTCOME_REASON_NO_TERMINAL = 10;
    */
   NO_TERMINAL = 10,
 
   /**
-   * The last line was cut.
+   * The last line was cut; exit 0, not 0 or unknown.
    *
    * @generated from enum value: OUTCOME_REASON_TRUNCATED = 11;
    */
@@ -168,28 +168,28 @@ export enum OutcomeReason {
   SPAWN = 12,
 
   /**
-   * First frame was no header.
+   * The first frame was no hep_header, or too many lines before it were no frames.
    *
    * @generated from enum value: OUTCOME_REASON_HEADER_MISSING = 13;
    */
   HEADER_MISSING = 13,
 
   /**
-   * Another major.
+   * The header names a major version other than 1.
    *
    * @generated from enum value: OUTCOME_REASON_HEADER_UNSUPPORTED = 14;
    */
   HEADER_UNSUPPORTED = 14,
 
   /**
-   * --strict and a violation.
+   * The run is strict and a frame broke a rule, or a line was no frame.
    *
    * @generated from enum value: OUTCOME_REASON_STRICT = 15;
    */
   STRICT = 15,
 
   /**
-   * Lease ran out.
+   * The owner, or the client that fed the run, is gone and nobody saw the end.
    *
    * @generated from enum value: OUTCOME_REASON_OWNER_GONE = 16;
    */

@@ -4,6 +4,12 @@
 
 // HEP major version 1, one message per frame type. Fields are numbered in the
 // catalogue's key order. Canonical form 1 is this file at its first release.
+//
+// What a frame lacks, or has with a value that its field cannot hold, is unset here (for a plain
+// field: "", 0, false or no element) and the event carries a ProtocolViolation that names the
+// key. Nothing is coerced, wrapped or saturated. Text has no limit of its own: a line has
+// (max_line_bytes, 16 MiB by default). Text that was not well-formed Unicode has U+FFFD in its
+// place, and Event.lossy_text is set.
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
@@ -20,21 +26,21 @@ export declare const file_hep_frame_v1_frame: GenFile;
  */
 export declare type HepHeader = Message<"hep.frame.v1.HepHeader"> & {
   /**
-   * Protocol version, e.g. "v1".
+   * Protocol version: "v1" or "v1." and digits; any other stream is refused.
    *
    * @generated from field: string hep = 1;
    */
   hep: string;
 
   /**
-   * Agent version; no protocol meaning.
+   * Version of the agent, e.g. "1.0.626"; has no meaning for the protocol.
    *
    * @generated from field: string fah = 2;
    */
   fah: string;
 
   /**
-   * Harness session id; many runs share one.
+   * The harness's session id; many runs share one, so it is no key of a run.
    *
    * @generated from field: string session = 3;
    */
@@ -54,7 +60,8 @@ export declare const HepHeaderSchema: GenMessage<HepHeader>;
  */
 export declare type AgentStart = Message<"hep.frame.v1.AgentStart"> & {
   /**
-   * Round, from 1; 0 = absent or not an int64 (then a violation is attached).
+   * Round: from 1 in every run, never falling, shared by all frames of the round. 0 = absent or no
+   * int64 (then a violation is attached). With the run id it is the key of a round.
    *
    * @generated from field: int64 turn_id = 1;
    */
@@ -68,20 +75,21 @@ export declare type AgentStart = Message<"hep.frame.v1.AgentStart"> & {
 export declare const AgentStartSchema: GenMessage<AgentStart>;
 
 /**
- * A model message began; discards earlier deltas of the round.
+ * A model message began. Discards the deltas of this round so far: they belong to an attempt that
+ * was given up.
  *
  * @generated from message hep.frame.v1.MessageStart
  */
 export declare type MessageStart = Message<"hep.frame.v1.MessageStart"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
   turnId: bigint;
 
   /**
-   * Open set; "assistant" today.
+   * Who speaks. Open set; "assistant" today.
    *
    * @generated from field: string role = 2;
    */
@@ -101,14 +109,14 @@ export declare const MessageStartSchema: GenMessage<MessageStart>;
  */
 export declare type MessageDelta = Message<"hep.frame.v1.MessageDelta"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
   turnId: bigint;
 
   /**
-   * Text to append; may be empty.
+   * Text to append to what the round has said since its last message_start; may be empty.
    *
    * @generated from field: string delta = 2;
    */
@@ -122,20 +130,20 @@ export declare type MessageDelta = Message<"hep.frame.v1.MessageDelta"> & {
 export declare const MessageDeltaSchema: GenMessage<MessageDelta>;
 
 /**
- * A tool call began.
+ * A tool call began. Calls may run at once: frames of several ids mix.
  *
  * @generated from message hep.frame.v1.ToolStart
  */
 export declare type ToolStart = Message<"hep.frame.v1.ToolStart"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
   turnId: bigint;
 
   /**
-   * Call id, unique within (run, turn).
+   * Id of the call, unique within (run, turn); a later round may use it again.
    *
    * @generated from field: string id = 2;
    */
@@ -149,7 +157,8 @@ export declare type ToolStart = Message<"hep.frame.v1.ToolStart"> & {
   name: string;
 
   /**
-   * Arguments for display; may be cut, not parseable.
+   * Arguments for display, cut by the harness at about 100 characters (about 4000 in its full
+   * mode); not parseable. Empty for a call without arguments.
    *
    * @generated from field: string args_summary = 4;
    */
@@ -169,7 +178,7 @@ export declare const ToolStartSchema: GenMessage<ToolStart>;
  */
 export declare type ToolDelta = Message<"hep.frame.v1.ToolDelta"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
@@ -183,7 +192,7 @@ export declare type ToolDelta = Message<"hep.frame.v1.ToolDelta"> & {
   id: string;
 
   /**
-   * Latest output; replaces the one before.
+   * The latest output, whole: replaces the one before, not appended to it. Unbounded.
    *
    * @generated from field: string update = 3;
    */
@@ -203,7 +212,7 @@ export declare const ToolDeltaSchema: GenMessage<ToolDelta>;
  */
 export declare type ToolLiveness = Message<"hep.frame.v1.ToolLiveness"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
@@ -224,28 +233,30 @@ export declare type ToolLiveness = Message<"hep.frame.v1.ToolLiveness"> & {
   name: string;
 
   /**
-   * Open set: heartbeat, cancel_retry, background_convert, escalate, advisory.
+   * What the watchdog did. Open set: heartbeat, cancel_retry, background_convert, escalate,
+   * advisory.
    *
    * @generated from field: string action = 4;
    */
   action: string;
 
   /**
-   * Milliseconds of the attempt or of all attempts; not monotonic.
+   * Milliseconds of the attempt (heartbeat) or of all attempts; begins again with a retry, so not
+   * monotonic. Unset = absent or no int64.
    *
    * @generated from field: optional int64 elapsed_ms = 5;
    */
   elapsedMs?: bigint | undefined;
 
   /**
-   * Size of the latest partial output in bytes.
+   * Size of the latest partial output in bytes. Unset = the frame does not say.
    *
    * @generated from field: optional int64 output_bytes = 6;
    */
   outputBytes?: bigint | undefined;
 
   /**
-   * Free text.
+   * Free text for people. Unset = the frame has none.
    *
    * @generated from field: optional string detail = 7;
    */
@@ -259,7 +270,8 @@ export declare type ToolLiveness = Message<"hep.frame.v1.ToolLiveness"> & {
 export declare const ToolLivenessSchema: GenMessage<ToolLiveness>;
 
 /**
- * One tool's result.
+ * The result of one tool call. An entry that is no JSON object is an empty ToolResult, so that the
+ * others keep their places.
  *
  * @generated from message hep.frame.v1.ToolResult
  */
@@ -286,7 +298,7 @@ export declare type ToolResult = Message<"hep.frame.v1.ToolResult"> & {
   ok: boolean;
 
   /**
-   * Output, cut by the harness at 2000 UTF-16 units.
+   * Output, cut by the harness at 2000 UTF-16 units, then "…(+N chars)".
    *
    * @generated from field: string text = 4;
    */
@@ -300,27 +312,27 @@ export declare type ToolResult = Message<"hep.frame.v1.ToolResult"> & {
 export declare const ToolResultSchema: GenMessage<ToolResult>;
 
 /**
- * Tokens and price of one round; a lower bound. Unset = absent or not representable.
+ * Tokens and price of one round, as a lower bound: retries, compactions and sub-agents are not in it.
  *
  * @generated from message hep.frame.v1.Usage
  */
 export declare type Usage = Message<"hep.frame.v1.Usage"> & {
   /**
-   * Input tokens without cache.
+   * Input tokens, without those read from or written to a cache. Unset = absent or no int64.
    *
    * @generated from field: optional int64 input = 1;
    */
   input?: bigint | undefined;
 
   /**
-   * Output tokens with thinking.
+   * Output tokens, thinking included. Unset = absent or no int64.
    *
    * @generated from field: optional int64 output = 2;
    */
   output?: bigint | undefined;
 
   /**
-   * Price in US dollars; 0 also for models without a price.
+   * Price in US dollars; 0 also for a model without a price. Unset = absent or no finite double.
    *
    * @generated from field: optional double cost = 3;
    */
@@ -340,35 +352,35 @@ export declare const UsageSchema: GenMessage<Usage>;
  */
 export declare type TurnDone = Message<"hep.frame.v1.TurnDone"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
   turnId: bigint;
 
   /**
-   * Whole text of the round; authoritative over deltas.
+   * The whole text of the round; counts over the deltas. Empty for a round of tools alone.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * In call order.
+   * In the order of the calls, not of their ends; may lack calls that a cancel cut off.
    *
    * @generated from field: repeated hep.frame.v1.ToolResult tool_results = 3;
    */
   toolResults: ToolResult[];
 
   /**
-   * Unset if absent.
+   * Unset = absent or no JSON object.
    *
    * @generated from field: hep.frame.v1.Usage usage = 4;
    */
   usage?: Usage | undefined;
 
   /**
-   * Open set: stop, length, toolUse.
+   * Why the model stopped. Open set: stop, length, toolUse.
    *
    * @generated from field: string stop_reason = 5;
    */
@@ -388,21 +400,21 @@ export declare const TurnDoneSchema: GenMessage<TurnDone>;
  */
 export declare type TurnError = Message<"hep.frame.v1.TurnError"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
   turnId: bigint;
 
   /**
-   * Provider's text, unbounded.
+   * The provider's text; unbounded.
    *
    * @generated from field: string error = 2;
    */
   error: string;
 
   /**
-   * As sent; true does not mean that the run ends.
+   * As sent, which is always true today; does not mean that the run ends.
    *
    * @generated from field: bool fatal = 3;
    */
@@ -422,7 +434,7 @@ export declare const TurnErrorSchema: GenMessage<TurnError>;
  */
 export declare type Cancelled = Message<"hep.frame.v1.Cancelled"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
@@ -436,13 +448,13 @@ export declare type Cancelled = Message<"hep.frame.v1.Cancelled"> & {
 export declare const CancelledSchema: GenMessage<Cancelled>;
 
 /**
- * A compaction began; may have no end.
+ * A compaction of the context began; need not have a compaction_end, may take minutes.
  *
  * @generated from message hep.frame.v1.CompactionStart
  */
 export declare type CompactionStart = Message<"hep.frame.v1.CompactionStart"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
@@ -456,20 +468,20 @@ export declare type CompactionStart = Message<"hep.frame.v1.CompactionStart"> & 
 export declare const CompactionStartSchema: GenMessage<CompactionStart>;
 
 /**
- * A compaction ended.
+ * A compaction of the context ended.
  *
  * @generated from message hep.frame.v1.CompactionEnd
  */
 export declare type CompactionEnd = Message<"hep.frame.v1.CompactionEnd"> & {
   /**
-   * See AgentStart.turn_id.
+   * Round, from 1; 0 = absent or no int64. See AgentStart.turn_id.
    *
    * @generated from field: int64 turn_id = 1;
    */
   turnId: bigint;
 
   /**
-   * Estimate.
+   * Tokens freed, estimated; 0 if it failed. Unset = absent or no int64.
    *
    * @generated from field: optional int64 tokens_freed = 2;
    */
@@ -489,7 +501,7 @@ export declare const CompactionEndSchema: GenMessage<CompactionEnd>;
  */
 export declare type UnknownFrame = Message<"hep.frame.v1.UnknownFrame"> & {
   /**
-   * The frame's `type`.
+   * The frame's `type`; never empty.
    *
    * @generated from field: string type = 1;
    */

@@ -4,6 +4,12 @@
 
 // HEP major version 1, one message per frame type. Fields are numbered in the
 // catalogue's key order. Canonical form 1 is this file at its first release.
+//
+// What a frame lacks, or has with a value that its field cannot hold, is unset here (for a plain
+// field: "", 0, false or no element) and the event carries a ProtocolViolation that names the
+// key. Nothing is coerced, wrapped or saturated. Text has no limit of its own: a line has
+// (max_line_bytes, 16 MiB by default). Text that was not well-formed Unicode has U+FFFD in its
+// place, and Event.lossy_text is set.
 
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 
