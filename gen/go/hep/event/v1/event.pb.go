@@ -279,7 +279,7 @@ type EventBatch struct {
 	// UUIDv7, lower case.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// When the last byte of the first event's line was read, or when the bridge made the event; wall
-	// clock, microseconds. Always set. Does not fall within a run, but jumps with the machine's clock.
+	// clock, microseconds. Always set. Steps where the machine's clock is set; only sequences order.
 	ObserveTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=observe_time,json=observeTime,proto3" json:"observe_time,omitempty"`
 	// Class of the stored message: the last token of its subject. Always set.
 	Class EventClass `protobuf:"varint,3,opt,name=class,proto3,enum=hep.event.v1.EventClass" json:"class,omitempty"`

@@ -29,7 +29,7 @@ export declare type EventBatch = Message<"hep.event.v1.EventBatch"> & {
 
   /**
    * When the last byte of the first event's line was read, or when the bridge made the event; wall
-   * clock, microseconds. Always set. Does not fall within a run, but jumps with the machine's clock.
+   * clock, microseconds. Always set. Steps where the machine's clock is set; only sequences order.
    *
    * @generated from field: google.protobuf.Timestamp observe_time = 2;
    */
