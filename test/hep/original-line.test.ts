@@ -81,15 +81,19 @@ describe('originalLine', () => {
     }
   });
 
-  test('is never guessed for an unknown payload, an unknown type or a malformed line without line', () => {
+  test('is never guessed for an unknown payload or an unknown type', () => {
     const unknownPayload = fromBinary(EventSchema, Uint8Array.of(...varint((60 << 3) | 2), 0));
     const value = create(UnknownFrameSchema, { type: 'x' });
     const unknownFrame = create(EventSchema, { payload: { case: 'unknownFrame', value } });
-    const malformed = decodedEvent(Buffer.from('noise'));
-    malformed.line = new Uint8Array();
-    for (const event of [unknownPayload, unknownFrame, malformed]) {
+    for (const event of [unknownPayload, unknownFrame]) {
       expect(() => originalLine(event, 1)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
     }
+  });
+
+  test('is empty for an empty line, which is an event only beyond the blanks that may wait', () => {
+    const malformed = decodedEvent(Buffer.from('noise'));
+    malformed.line = new Uint8Array();
+    expect(originalLine(malformed, 1)).toHaveLength(0);
   });
 
   test('does not mind unknown fields of the event itself', () => {

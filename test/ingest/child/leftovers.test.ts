@@ -21,7 +21,9 @@ test('a grandchild that holds stdout open does not delay the end, and is killed 
 
 test('a process that left the group is counted and left alone', async () => {
   await using keeper = await openKeeper();
-  const child = await keeper.start(['sh', '-c', 'setsid sleep 300 & echo $!; sleep 300 &']);
+  const escapes = "setsid sh -c 'echo $$; touch escaped; exec sleep 300' &";
+  const script = `${escapes} sleep 300 & while [ ! -e escaped ]; do :; done`;
+  const child = await keeper.start(['sh', '-c', script]);
   const { exit, stdout } = await run(child);
   const escapee = Number(stdout.trim());
   expect(known(exit)).toMatchObject({ code: 0, leftover: 1, escaped: 1 });
@@ -71,8 +73,9 @@ test('a tree of processes is gone after a cancel, but for the one that called se
 
 test('what outlives the child writes after its end is counted and not delivered', async () => {
   await using keeper = await openKeeper();
-  const late = 'while [ ! -e exit.json ]; do :; done; echo late; echo gone >&2';
-  const script = `cd spool/run-1; setsid sh -c '${late}' & echo early`;
+  const late = 'touch escaped; while [ ! -e exit.json ]; do :; done; echo late; echo gone >&2';
+  const waits = 'while [ ! -e escaped ]; do :; done';
+  const script = `cd spool/run-1; setsid sh -c '${late}' & ${waits}; echo early`;
   const child = await keeper.start(['sh', '-c', script]);
   const first = await run(child);
   expect(known(first.exit)).toMatchObject({ code: 0, stdoutBytes: 6, escaped: 1 });
