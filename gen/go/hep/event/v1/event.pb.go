@@ -1482,8 +1482,8 @@ func (x *CancelRequested) GetReason() string {
 // One signal was sent to the agent, or could not be.
 type CancelSignalled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// CancelRequested.request_id that it serves; empty if the bridge ends the run without a request
-	// (a refused stream, strict), or for what a client did by itself.
+	// CancelRequested.request_id that it serves; empty for what a client that feeds the run did by
+	// itself.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// "SIGINT", "SIGTERM" or "SIGKILL"; a client that can only close the pipe says "SIGPIPE".
 	Signal string `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`

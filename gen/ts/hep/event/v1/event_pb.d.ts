@@ -799,8 +799,8 @@ export declare const CancelRequestedSchema: GenMessage<CancelRequested>;
  */
 export declare type CancelSignalled = Message<"hep.event.v1.CancelSignalled"> & {
   /**
-   * CancelRequested.request_id that it serves; empty if the bridge ends the run without a request
-   * (a refused stream, strict), or for what a client did by itself.
+   * CancelRequested.request_id that it serves; empty for what a client that feeds the run did by
+   * itself.
    *
    * @generated from field: string request_id = 1;
    */
