@@ -1,4 +1,11 @@
-import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import {
+  createInbox,
+  errors,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+} from '@nats-io/transport-node';
+import { connectionWatch } from './connection-watch.js';
 
 /** How the server answered a publish. */
 export type Ack =
@@ -17,10 +24,13 @@ export interface AckInbox {
 }
 
 interface Waiting {
+  readonly subject: string;
   readonly resolve: (ack: Ack) => void;
   readonly timer: NodeJS.Timeout;
 }
 
+/** The server's code for a message that does not fit; the client refuses most of them itself. */
+export const MESSAGE_TOO_LARGE = 10_054;
 const NO_RESPONDERS = 503;
 
 /**
@@ -29,9 +39,9 @@ const NO_RESPONDERS = 503;
  */
 export function createAckInbox(connection: NatsConnection): AckInbox {
   const inbox = createInbox();
+  const watch = connectionWatch(connection);
   const waiting = new Map<string, Waiting>();
   let next = 0;
-  let isConnected = true;
 
   function settle(token: string, ack: Ack): void {
     const waiter = waiting.get(token);
@@ -46,25 +56,25 @@ export function createAckInbox(connection: NatsConnection): AckInbox {
       if (error === null) settle(message.subject.slice(inbox.length + 1), parseAck(message));
     },
   });
-
-  // The client would keep what is published while it is disconnected, without a limit.
-  async function watchConnection(): Promise<void> {
-    for await (const { type } of connection.status()) {
-      if (type === 'reconnect') isConnected = true;
-      if (type !== 'disconnect') continue;
-      isConnected = false;
+  watch.listen({
+    disconnected() {
       for (const token of waiting.keys()) settle(token, { kind: 'unknown', why: 'disconnected' });
-    }
-  }
-  // Ends with the connection, and does not fail.
-  void watchConnection();
+    },
+    publishRefused(subject) {
+      const why = `NATS does not permit this user to publish to ${subject}`;
+      for (const [token, waiter] of waiting) {
+        if (waiter.subject === subject) settle(token, { kind: 'unknown', why });
+      }
+    },
+  });
 
   return {
     get isConnected() {
-      return isConnected && !connection.isClosed();
+      return watch.isConnected;
     },
     publish(subject, payload, headers, timeoutMs) {
-      if (!isConnected || connection.isClosed()) {
+      // The client would keep what is published while it is disconnected, without a limit.
+      if (!watch.isConnected) {
         return Promise.resolve({ kind: 'unsent', why: 'no connection to NATS' });
       }
       const token = (next++).toString(36);
@@ -73,15 +83,23 @@ export function createAckInbox(connection: NatsConnection): AckInbox {
           () => settle(token, { kind: 'unknown', why: `no answer in ${timeoutMs} ms` }),
           timeoutMs,
         );
-        waiting.set(token, { resolve, timer });
+        waiting.set(token, { subject, resolve, timer });
         try {
           connection.publish(subject, payload, { reply: `${inbox}.${token}`, headers });
         } catch (thrown) {
-          settle(token, { kind: 'unknown', why: thrown instanceof Error ? thrown.message : '' });
+          settle(token, unpublished(thrown));
         }
       });
     },
   };
+}
+
+function unpublished(thrown: unknown): Ack {
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  // The only argument that depends on the caller is the payload's size.
+  return thrown instanceof errors.InvalidArgumentError
+    ? { kind: 'refused', code: MESSAGE_TOO_LARGE, description: why }
+    : { kind: 'unknown', why };
 }
 
 /** Of the answer's JSON, `{"stream":"HEP","seq":7}` or `{"error":{...}}`. */

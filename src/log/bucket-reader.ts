@@ -1,6 +1,6 @@
-import type { StoredMsg } from '@nats-io/jetstream';
-import { BridgeError } from '../errors.js';
+import { asUnavailable } from './as-unavailable.js';
 import type { LogAccess } from './create-log-reader.js';
+import { type DirectGet, type DirectMessage, directGet } from './direct-get.js';
 
 export interface BucketEntry {
   readonly key: string;
@@ -9,69 +9,82 @@ export interface BucketEntry {
   readonly value: string;
 }
 
-/** Reads many entries of a key-value bucket at once, by batched direct get. */
+/** Reads a key-value bucket in ways that its client does not offer; fails with `LOG_UNAVAILABLE`. */
 export interface BucketReader {
+  /** Positions of the oldest and the newest entry; `last` is less than `first` in an empty bucket. */
   bounds(): Promise<{ readonly first: number; readonly last: number }>;
-  /** The newest entry of each key that has one, in no particular order. */
+  /** A key's newest entry, from the leader: what was written before is seen. */
+  newest(key: string): Promise<BucketEntry | undefined>;
+  /** All newest entries whose key matches, from the leader, one request an entry: for a few. */
+  matching(keyFilter: string): Promise<readonly BucketEntry[]>;
+  /**
+   * The newest entry of each key that has one, in no particular order; from any replica. At most
+   * `KEYS_AT_ONCE` keys.
+   */
   last(keys: readonly string[]): Promise<readonly BucketEntry[]>;
   /** Entries whose key matches, from `start` (inclusive) to `end` (exclusive), oldest first. */
   range(keyFilter: string, start: number, end: number): Promise<readonly BucketEntry[]>;
 }
 
 /** Keys in one request: its subjects must fit one message, its answer the server's limit of 1,024. */
-const KEYS_AT_ONCE = 256;
+export const KEYS_AT_ONCE = 256;
 const ENTRIES_AT_ONCE = 1_000;
 
-export function createBucketReader({ manager }: LogAccess, bucket: string): BucketReader {
+export function createBucketReader(access: LogAccess, bucket: string): BucketReader {
+  const { connection, manager } = access;
   const stream = `KV_${bucket}`;
   const prefix = `$KV.${bucket}.`;
+  const what = `reading bucket ${bucket}`;
 
-  function toEntry(message: StoredMsg): BucketEntry {
+  function toEntry({ subject, streamSequence, message }: DirectMessage): BucketEntry {
+    return { key: subject.slice(prefix.length), sequence: streamSequence, value: message.string() };
+  }
+
+  const get = (request: DirectGet): Promise<readonly DirectMessage[]> =>
+    directGet(connection, stream, request);
+
+  async function fromLeader(
+    query:
+      | { readonly last_by_subj: string }
+      | { readonly seq: number; readonly next_by_subj: string },
+  ): Promise<BucketEntry | undefined> {
+    const message = await asUnavailable(what, () => manager.streams.getMessage(stream, query));
+    if (message === null) return undefined;
     const key = message.subject.slice(prefix.length);
     return { key, sequence: message.seq, value: message.string() };
   }
 
-  async function ask<T>(what: () => Promise<T>): Promise<T> {
-    try {
-      return await what();
-    } catch (thrown) {
-      const text = thrown instanceof Error ? thrown.message : String(thrown);
-      throw new BridgeError('LOG_UNAVAILABLE', `reading bucket ${bucket}: ${text}`, {
-        cause: thrown,
-        retryAfterMs: 1_000,
-      });
-    }
-  }
-
   return {
     async bounds() {
-      const { state } = await ask(() => manager.streams.info(stream));
+      const { state } = await asUnavailable(what, () => manager.streams.info(stream));
       return { first: state.first_seq, last: state.last_seq };
     },
-    async last(keys) {
+    newest: (key) => fromLeader({ last_by_subj: `${prefix}${key}` }),
+    async matching(keyFilter) {
       const entries: BucketEntry[] = [];
-      for (let at = 0; at < keys.length; at += KEYS_AT_ONCE) {
-        const subjects = keys.slice(at, at + KEYS_AT_ONCE).map((key) => `${prefix}${key}`);
-        await ask(async () => {
-          const found = await manager.direct.getLastMessagesFor(stream, { multi_last: subjects });
-          for await (const message of found) entries.push(toEntry(message));
-        });
+      for (let seq = 1; ; ) {
+        const entry = await fromLeader({ seq, next_by_subj: `${prefix}${keyFilter}` });
+        if (entry === undefined) return entries;
+        entries.push(entry);
+        seq = entry.sequence + 1;
       }
-      return entries;
+    },
+    async last(keys) {
+      if (keys.length === 0) return [];
+      const subjects = keys.map((key) => `${prefix}${key}`);
+      return (await get({ multi_last: subjects, batch: subjects.length })).map(toEntry);
     },
     async range(keyFilter, start, end) {
       const entries: BucketEntry[] = [];
-      const request = { batch: ENTRIES_AT_ONCE, next_by_subj: `${prefix}${keyFilter}` };
       for (let seq = start; seq < end; ) {
-        const before = entries.length;
-        await ask(async () => {
-          const found = await manager.direct.getBatch(stream, { ...request, seq });
-          for await (const message of found) {
-            if (message.seq < end) entries.push(toEntry(message));
-            seq = message.seq + 1;
-          }
-        });
-        if (entries.length - before < ENTRIES_AT_ONCE) break;
+        const batch = Math.min(ENTRIES_AT_ONCE, end - seq);
+        const found = await get({ seq, next_by_subj: `${prefix}${keyFilter}`, batch });
+        const last = found.at(-1);
+        if (last === undefined) break;
+        for (const message of found) {
+          if (message.streamSequence < end) entries.push(toEntry(message));
+        }
+        seq = last.streamSequence + 1;
       }
       return entries;
     },

@@ -1,7 +1,10 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { CancelCause } from '#gen/hep/event/v1/event_pb.js';
-import { BridgeError } from '../errors.js';
+import { asUnavailable } from './as-unavailable.js';
+import { createBucketReader } from './bucket-reader.js';
+import type { LogAccess } from './create-log-reader.js';
+import { CANCELS_BUCKET } from './names.js';
 
 /** A cancel request as it is kept for the run's owner, also for one that adopts the run later. */
 export interface StoredCancel {
@@ -19,45 +22,44 @@ export interface StoredCancel {
 export interface CancelStore {
   /** False if the request was there already: then it stays as it was. */
   create(cancel: StoredCancel): Promise<boolean>;
-  /** All requests of a run, oldest first. */
+  /** All requests of a run, oldest first; sees whatever was created before. */
   list(runId: string): Promise<readonly StoredCancel[]>;
 }
 
 const WRONG_LAST_SEQUENCE = 10_071;
+const WRONG_LAST_SEQUENCE_UNKNOWN = 10_164;
 
-export function createCancelStore(bucket: KV): CancelStore {
+export function createCancelStore(access: LogAccess, bucket: KV): CancelStore {
+  const reader = createBucketReader(access, CANCELS_BUCKET);
   return {
-    async create(cancel) {
-      const key = `${cancel.runId}.${cancel.requestId}`;
-      try {
-        await bucket.create(key, JSON.stringify(cancel));
-        return true;
-      } catch (thrown) {
-        if (thrown instanceof JetStreamApiError && thrown.code === WRONG_LAST_SEQUENCE)
-          return false;
-        throw unavailable('storing a cancel request', thrown);
-      }
-    },
-    async list(runId) {
-      const found: StoredCancel[] = [];
-      try {
-        const keys = await bucket.keys(`${runId}.*`);
-        for await (const key of keys) {
-          const entry = await bucket.get(key);
-          if (entry !== null && entry.operation === 'PUT') found.push(entry.json<StoredCancel>());
+    create: (cancel) =>
+      asUnavailable('storing a cancel request', async () => {
+        try {
+          await bucket.create(`${cancel.runId}.${cancel.requestId}`, JSON.stringify(cancel));
+          return true;
+        } catch (thrown) {
+          if (isTaken(thrown)) return false;
+          throw thrown;
         }
-      } catch (thrown) {
-        throw unavailable('reading cancel requests', thrown);
-      }
-      return found.sort((a, b) => a.timeMs - b.timeMs);
+      }),
+    async list(runId) {
+      const entries = await reader.matching(`${runId}.*`);
+      return entries.map(({ value }) => decode(value)).filter((cancel) => cancel !== undefined);
     },
   };
 }
 
-function unavailable(what: string, thrown: unknown): BridgeError {
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return new BridgeError('LOG_UNAVAILABLE', `${what}: ${text}`, {
-    cause: thrown,
-    retryAfterMs: 1_000,
-  });
+function isTaken(thrown: unknown): boolean {
+  if (!(thrown instanceof JetStreamApiError)) return false;
+  return thrown.code === WRONG_LAST_SEQUENCE || thrown.code === WRONG_LAST_SEQUENCE_UNKNOWN;
+}
+
+/** Undefined for what somebody else wrote or deleted. */
+function decode(text: string): StoredCancel | undefined {
+  try {
+    const value = JSON.parse(text) as StoredCancel;
+    return typeof value.requestId === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

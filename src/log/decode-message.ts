@@ -6,25 +6,38 @@ import type { StoredMessage } from './stored-message.js';
 import { parseSubject } from './subject.js';
 
 /**
- * A message of the stream; throws `LOG_HOLE` for one that no bridge wrote, since what it stands for
- * cannot be known.
+ * A message of the stream; undefined for one that no bridge wrote. Whoever may publish can put one
+ * there: it is no event of any run, so readers pass over it.
  */
 export function decodeMessage(
   streamSequence: number,
   subject: string,
   commitHeader: string,
   body: Uint8Array,
-): StoredMessage {
+): StoredMessage | undefined {
   const parsed = parseSubject(subject);
   const mark = parseCommit(commitHeader);
-  if (parsed === undefined || mark === undefined) {
-    throw new BridgeError(
-      'LOG_HOLE',
-      `message ${streamSequence} of stream ${STREAM} (${subject}) was not written by a bridge`,
-    );
-  }
+  if (parsed === undefined || mark === undefined) return undefined;
   const { firstSequence, lastSequence } = mark;
   return { ...parsed, streamSequence, firstSequence, lastSequence, body };
+}
+
+/**
+ * The same, where a message must be a run's own; throws `LOG_HOLE` if it is not, since then nothing
+ * is known of where the run stands.
+ */
+export function decodeRunMessage(
+  streamSequence: number,
+  subject: string,
+  commitHeader: string,
+  body: Uint8Array,
+): StoredMessage {
+  const message = decodeMessage(streamSequence, subject, commitHeader, body);
+  if (message !== undefined) return message;
+  throw new BridgeError(
+    'LOG_HOLE',
+    `message ${streamSequence} of stream ${STREAM} (${subject}) was not written by a bridge`,
+  );
 }
 
 export function commitOf(headers: MsgHdrs | undefined): string {

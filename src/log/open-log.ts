@@ -46,7 +46,7 @@ export async function openLog(connection: NatsConnection, options: StreamOptions
   return {
     reader: createLogReader(access),
     index: createRunIndex(access, runs),
-    cancels: createCancelStore(cancels),
+    cancels: createCancelStore(access, cancels),
     cursorKey: await sharedCursorKey(owners),
     writer: (writerOptions) =>
       createRunWriter({

@@ -1,6 +1,7 @@
 import type { KV } from '@nats-io/kv';
 import { BridgeError } from '../errors.js';
-import { type BucketReader, createBucketReader } from './bucket-reader.js';
+import { asUnavailable } from './as-unavailable.js';
+import { type BucketReader, createBucketReader, KEYS_AT_ONCE } from './bucket-reader.js';
 import type { LogAccess } from './create-log-reader.js';
 import { RUNS_BUCKET } from './names.js';
 import { decodeRunRecord, encodeRunRecord, type RunRecord } from './run-record.js';
@@ -33,6 +34,8 @@ const MAX_SCANNED = 20_000;
 /** Entries that one step back over the bucket looks at. */
 const MIN_WINDOW = 256;
 const MAX_WINDOW = 16_384;
+/** Steps of one call, at most: most of the bucket may be another tenant's. */
+const MAX_STEPS = 64;
 
 /**
  * Two keys a run: `o.<tenant>.<run>`, written once, so that its place in the bucket's stream is the
@@ -43,15 +46,7 @@ export function createRunIndex(access: LogAccess, bucket: KV): RunIndex {
   const reader: BucketReader = createBucketReader(access, RUNS_BUCKET);
 
   async function put(key: string, value: string): Promise<void> {
-    try {
-      await bucket.put(key, value);
-    } catch (thrown) {
-      const text = thrown instanceof Error ? thrown.message : String(thrown);
-      throw new BridgeError('LOG_UNAVAILABLE', `writing ${key}: ${text}`, {
-        cause: thrown,
-        retryAfterMs: 1_000,
-      });
-    }
+    await asUnavailable(`writing ${key}`, () => bucket.put(key, value));
   }
 
   const recordKey = (tenantToken: string, runId: string): string => `r.${tenantToken}.${runId}`;
@@ -66,37 +61,55 @@ export function createRunIndex(access: LogAccess, bucket: KV): RunIndex {
       await put(recordKey(record.tenantToken, record.run.runId), encodeRunRecord(record));
     },
     async get(tenantToken, runId) {
-      const [entry] = await reader.last([recordKey(tenantToken, runId)]);
+      const entry = await reader.newest(recordKey(tenantToken, runId));
       return entry === undefined ? undefined : decodeRunRecord(entry.value);
     },
     async listNewestFirst(tenantToken, { before, limit, match }) {
       const bounds = await reader.bounds();
-      let end = before === undefined ? bounds.last + 1 : parseToken(before);
-      let window = MIN_WINDOW;
+      let end = bounds.last + 1;
+      if (before !== undefined) end = Math.min(end, parseToken(before));
+      let windowSize = MIN_WINDOW;
       let scanned = 0;
       const records: RunRecord[] = [];
-      while (end > bounds.first && scanned < MAX_SCANNED) {
-        const start = Math.max(bounds.first, end - window);
+      for (let steps = 0; end > bounds.first && scanned < MAX_SCANNED; steps += 1) {
+        if (steps === MAX_STEPS) break;
+        const start = Math.max(bounds.first, end - windowSize);
         const order = await reader.range(`o.${tenantToken}.*`, start, end);
         scanned += order.length;
-        window = Math.min(MAX_WINDOW, window * 2);
-        const keys = order.map(({ key }) => `r.${key.slice('o.'.length)}`);
-        const found = new Map((await reader.last(keys)).map(({ key, value }) => [key, value]));
-        for (let at = order.length - 1; at >= 0; at -= 1) {
-          const entry = order[at];
-          const record = decodeRunRecord(found.get(keys[at] ?? '') ?? '');
-          if (entry === undefined || record === undefined || !match(record)) continue;
-          records.push(record);
-          if (records.length === limit) {
-            const isMore = entry.sequence > bounds.first;
-            return { records, nextToken: isMore ? String(entry.sequence) : undefined };
+        windowSize = Math.min(MAX_WINDOW, windowSize * 2);
+        for (let upTo = order.length; upTo > 0; upTo -= KEYS_AT_ONCE) {
+          const newest = order.slice(Math.max(0, upTo - KEYS_AT_ONCE), upTo).reverse();
+          const found = await recordsOf(newest.map(({ key }) => key));
+          for (const { key, sequence } of newest) {
+            const record = found.get(key);
+            if (record === undefined || !match(record)) continue;
+            records.push(record);
+            if (records.length === limit) {
+              return { records, nextToken: tokenOf(sequence, bounds.first) };
+            }
           }
         }
         end = start;
       }
-      return { records, nextToken: end > bounds.first ? String(end) : undefined };
+      return { records, nextToken: tokenOf(end, bounds.first) };
     },
   };
+
+  /** By order key; those that cannot be read are left out. */
+  async function recordsOf(orderKeys: readonly string[]): Promise<Map<string, RunRecord>> {
+    const found = new Map<string, RunRecord>();
+    const entries = await reader.last(orderKeys.map((key) => `r.${key.slice('o.'.length)}`));
+    for (const { key, value } of entries) {
+      const record = decodeRunRecord(value);
+      if (record !== undefined) found.set(`o.${key.slice('r.'.length)}`, record);
+    }
+    return found;
+  }
+}
+
+/** Entries before `sequence` come next; undefined if there can be none. */
+function tokenOf(sequence: number, first: number): string | undefined {
+  return sequence > first ? String(sequence) : undefined;
 }
 
 function parseToken(token: string): number {

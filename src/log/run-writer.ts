@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { BridgeError } from '../errors.js';
 import type { Commit, RunLog } from '../ingest/run-log.js';
-import type { AckInbox } from './ack-inbox.js';
+import { type AckInbox, MESSAGE_TOO_LARGE } from './ack-inbox.js';
 import { formatCommit } from './commit-header.js';
 import type { LastMessage } from './last-message.js';
 import { HEADER } from './names.js';
@@ -35,7 +35,6 @@ export interface RunWriter extends RunLog {
 
 const WRONG_LAST_SEQUENCE = 10_071;
 const WRONG_LAST_SEQUENCE_UNKNOWN = 10_164;
-const MESSAGE_TOO_LARGE = 10_054;
 const FIRST_TIMEOUT_MS = 2_000;
 const MAX_TIMEOUT_MS = 15_000;
 const RETRY_MS = 50;
@@ -131,9 +130,21 @@ export function createRunWriter(options: RunWriterOptions): RunWriter {
     },
     commit,
     async restartChain() {
-      const message = await options.lastMessage(filter);
-      if (message !== undefined) throw fenced(`the log holds ${message.commit} again`);
-      last = 0;
+      let retryMs = RETRY_MS;
+      for (;;) {
+        signal.throwIfAborted();
+        try {
+          const message = await options.lastMessage(filter);
+          if (message !== undefined) throw fenced(`the log holds ${message.commit} again`);
+          last = 0;
+          return;
+        } catch (thrown) {
+          if (thrown instanceof BridgeError && thrown.code !== 'LOG_UNAVAILABLE') throw thrown;
+          options.onWaiting?.(thrown instanceof Error ? thrown.message : String(thrown));
+        }
+        await delay(retryMs, undefined, { signal }).catch(() => undefined);
+        retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
+      }
     },
   };
 }

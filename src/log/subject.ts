@@ -8,6 +8,7 @@ export const PARTITION_COUNT = 64;
 
 const MAX_TENANT_BYTES = 64;
 const PLAIN = /[A-Za-z0-9_-]/;
+const PARTITION = /^\d{1,4}$/;
 const ESCAPED = /^(?:[A-Za-z0-9_-]|=[0-9A-F]{2})+$/;
 
 /** Where a run's messages stand. */
@@ -94,6 +95,7 @@ export function parseSubject(subject: string): ParsedSubject | undefined {
   const [, , , tenantToken, partition, runId, messageClass] = tokens;
   if (tokens.length !== 7 || !subject.startsWith(`${EVENT_SUBJECT_ROOT}.`)) return undefined;
   if (tenantToken === undefined || runId === undefined || !isClass(messageClass)) return undefined;
+  if (partition === undefined || !PARTITION.test(partition)) return undefined;
   return { tenantToken, partition: Number(partition), runId, class: messageClass };
 }
 

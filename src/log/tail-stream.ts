@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConsumerMessages, DeliverPolicy, type JsMsg } from '@nats-io/jetstream';
 import { BridgeError } from '../errors.js';
+import { connectionWatch } from './connection-watch.js';
 import type { LogAccess } from './create-log-reader.js';
 import { commitOf, decodeMessage } from './decode-message.js';
 import { STREAM } from './names.js';
@@ -27,6 +28,8 @@ export async function* tailStream(
     signal.throwIfAborted();
     let messages: ConsumerMessages | undefined;
     const stop = (): void => messages?.stop();
+    // The consumer may be gone with the server's memory; its own heartbeats tell seconds later.
+    const unlisten = connectionWatch(access.connection).listen({ reconnected: stop });
     try {
       identity ??= await currentIdentity(access);
       messages = await openConsumer(access, next);
@@ -36,17 +39,19 @@ export async function* tailStream(
       for await (const message of messages) {
         if (message.seq < next) throw recreated();
         next = message.seq + 1;
-        yield [storedMessage(message)];
+        const stored = storedMessage(message);
+        if (stored !== undefined) yield [stored];
       }
     } catch (thrown) {
       if (thrown instanceof BridgeError) throw thrown;
       // The broker is away; where it goes on is known.
     } finally {
+      unlisten();
       signal.removeEventListener('abort', stop);
       stop();
     }
     if (identity !== undefined && (await isRecreated(access, identity))) throw recreated();
-    await delay(RETRY_MS, undefined, { signal });
+    await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
@@ -96,6 +101,6 @@ function recreated(): BridgeError {
   );
 }
 
-function storedMessage(message: JsMsg): StoredMessage {
+function storedMessage(message: JsMsg): StoredMessage | undefined {
   return decodeMessage(message.seq, message.subject, commitOf(message.headers), message.data);
 }
