@@ -4,13 +4,31 @@ import { join } from 'node:path';
 import { done, explain, failUnless, note, step } from './narrate.mjs';
 import { startStage } from './stage.mjs';
 
+const PICTURE = `
+  agent ──lines──▶ hep-bridge ──events──▶ NATS JetStream ──▶ Go workers
+    ▲                  │  ▲                     │
+    └─────SIGINT───────┘  └──cancel    gRPC ◀───┘──▶ Go backend, watch, export
+`;
+
 const stage = await startStage();
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    await stage.stop();
+    process.exit(130);
+  });
+}
 let failed = true;
+console.log(
+  'An agent prints JSON lines; Go programs want typed events. This demo runs all of it here,',
+);
+console.log('on free ports of 127.0.0.1 and in a folder that it removes at the end:');
+console.log(PICTURE);
 try {
   step('Start the bridge');
   explain(
     '`hep-bridge serve` is the gateway. It was not told of a NATS server, so it runs a private one',
-    'in its data directory. The profile "agent" in its configuration is the only thing it may start.',
+    'in its data directory. It may start only what its configuration names: the profile "agent", and',
+    '"endless", the same agent with --forever.',
   );
   const bridge = await stage.serve();
   note(`gRPC on ${bridge.address}; the log is the JetStream stream HEP on ${bridge.natsUrl}`);
@@ -40,7 +58,7 @@ try {
       stage.driver(bridge, `Question ${i + 1}`, 'agent', 'quiet'),
     ),
   );
-  const endlessId = await stage.runningId(bridge, 'endless');
+  const endlessId = await stage.endlessId();
   const cancelled = await stage.cli(
     bridge,
     'cancel',
@@ -62,7 +80,7 @@ try {
 
   step('The table of runs');
   const table = await stage.cli(bridge, 'runs');
-  console.log(table);
+  console.log(table.trimEnd());
 
   step('Every stream back out, byte for byte');
   explain(
@@ -105,10 +123,15 @@ try {
   );
   failUnless(new Set(steps).size === steps.length, `no step of ${steps.length} came to both`);
   failed = false;
-} finally {
-  step('Stop everything');
-  const left = await stage.stop();
-  failed = failed || left.length > 0;
-  for (const what of left) note(`still there: ${what}`);
+} catch (error) {
+  note(error.message);
 }
-done(failed);
+step('Stop everything');
+explain(
+  'The workers and the bridge get SIGTERM; with the bridge end its nats-server and the keeper, the small',
+  'process that is the parent of the agents.',
+);
+const left = await stage.stop();
+for (const what of left) note(`still there: ${what}`);
+note(left.length === 0 ? 'ok  nothing of the demo is left running' : 'NOT all of it ended');
+done(failed || left.length > 0);

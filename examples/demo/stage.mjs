@@ -1,9 +1,9 @@
 // The processes of the demo: started here, ended here, by their ids alone.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -113,14 +113,12 @@ export async function startStage() {
       return { code, output: output() + errors() };
     },
 
-    /** The one run that has gone on for longest. */
-    async runningId(bridge) {
+    /** Id of the endless run, once its agent has begun to stream. */
+    async endlessId() {
+      const isEndless = (file) => readFileSync(join(journals, file), 'utf8').includes('and on ');
       for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += 50) {
-        const running = (await runs(bridge)).filter(({ state }) => state === 'STATE_RUNNING');
-        for (const { run_id: runId } of running) {
-          if (readFileSync(join(journals, `${runId}.jsonl`), 'utf8').includes('and on '))
-            return runId;
-        }
+        const journal = readdirSync(journals).find(isEndless);
+        if (journal !== undefined) return basename(journal, '.jsonl');
         await delay(50);
       }
       throw new Error('the endless run did not begin');
@@ -164,28 +162,27 @@ export async function startStage() {
       throw new Error('the workers did not get to the end of all runs');
     },
 
-    /** Ends all that was started and says what is left. */
+    /** Ends all that was started and says what is left, agents, keeper and nats-server included. */
     async stop() {
-      const ours = [...children];
-      for (const child of ours) child.kill('SIGTERM');
-      const ends = ours.map((child) => (child.exitCode === null ? once(child, 'exit') : undefined));
-      await Promise.race([Promise.all(ends), delay(PATIENCE_MS, undefined, { ref: false })]);
-      const left = [...children].map(({ pid, spawnfile }) => `${spawnfile} (${pid})`);
-      for (const child of children) child.kill('SIGKILL');
-      for (const file of ['nats-server.json', 'keeper.json']) {
-        const pid = pidIn(join(dataDir, file));
-        for (let waitedMs = 0; pid !== undefined && isAlive(pid); waitedMs += 50) {
-          if (waitedMs > PATIENCE_MS) {
-            left.push(`${file} names ${pid}, which lives`);
-            break;
-          }
-          await delay(50);
-        }
+      for (const child of children) child.kill('SIGTERM');
+      let left = await runningIn(dir, children);
+      for (let waitedMs = 0; left.length > 0 && waitedMs < PATIENCE_MS; waitedMs += 100) {
+        await delay(100);
+        left = await runningIn(dir, children);
       }
+      for (const child of children) child.kill('SIGKILL');
       rmSync(dir, { recursive: true, force: true });
       return left;
     },
   };
+}
+
+/** Our own children, and all processes that have the demo's folder among their arguments. */
+async function runningIn(dir, children) {
+  const pids = new Set([...children].map(({ pid }) => pid));
+  const { stdout } = await run('ps', ['-axo', 'pid=,args=']);
+  const lines = stdout.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line.includes(dir) || pids.has(Number.parseInt(line, 10)));
 }
 
 /** All that a stream has said so far. */
@@ -200,20 +197,3 @@ function collect(stream) {
 
 const stepOf = (line) => /run (\S+ #\d+)/.exec(line)?.[1] ?? line;
 const isFinished = (text, runId) => new RegExp(`run ${runId} #\\d+ run finished`).test(text);
-
-function pidIn(file) {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')).pid;
-  } catch {
-    return undefined;
-  }
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
