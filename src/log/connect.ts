@@ -9,7 +9,10 @@ import { BridgeError } from '../errors.js';
 
 /** How to reach NATS. */
 export interface NatsAccess {
-  /** `nats://host:port` or `tls://host:port`; several, divided by commas, are one cluster. */
+  /**
+   * `nats://host:port` or `tls://host:port`; several, divided by commas, are one cluster. User and
+   * password, or a token, may stand in the first one (`nats://user:password@host`).
+   */
   readonly url: string;
   /** Path of a credentials file (JWT and seed). */
   readonly credsFile?: string;
@@ -31,7 +34,8 @@ export async function connectNats(access: NatsAccess, name: string): Promise<Nat
   const servers = access.url.split(',').map((url) => url.trim());
   try {
     return await connect({
-      servers,
+      // The client would take a password's digits for the port.
+      servers: servers.map((url) => withUser(url, '')),
       name,
       timeout: CONNECT_TIMEOUT_MS,
       maxReconnectAttempts: -1,
@@ -39,6 +43,8 @@ export async function connectNats(access: NatsAccess, name: string): Promise<Nat
       reconnectJitter: RECONNECT_MS,
       pingInterval: 10_000,
       maxPingOut: 2,
+      // Another server on the port for a while, or a user put right later: neither is the end.
+      ignoreAuthErrorAbort: true,
       ...(await credentials(access)),
     });
   } catch (thrown) {
@@ -54,7 +60,7 @@ export async function connectNats(access: NatsAccess, name: string): Promise<Nat
 
 async function credentials(access: NatsAccess): Promise<Partial<NodeConnectionOptions>> {
   const { credsFile, token, user, password, tls } = access;
-  const options: Partial<NodeConnectionOptions> = {};
+  const options: Partial<NodeConnectionOptions> = { ...credentialsIn(access.url) };
   if (credsFile !== undefined) {
     options.authenticator = credsAuthenticator(await readFile(credsFile));
   }
@@ -71,7 +77,20 @@ async function credentials(access: NatsAccess): Promise<Partial<NodeConnectionOp
   return options;
 }
 
+/** The client takes them from nowhere but its options. */
+function credentialsIn(url: string): Partial<NodeConnectionOptions> {
+  const [, user, password] = /^(?:\w+:\/\/)?([^@/:,]+)(?::([^@/,]*))?@/.exec(url) ?? [];
+  if (user === undefined) return {};
+  if (password === undefined) return { token: decodeURIComponent(user) };
+  return { user: decodeURIComponent(user), pass: decodeURIComponent(password) };
+}
+
 /** A URL without the user, password or token that may stand in it. */
 export function withoutSecrets(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, '//***@');
+  return withUser(url, '***@');
+}
+
+function withUser(url: string, user: string): string {
+  const [, scheme = '', rest] = /^(\w+:\/\/)?.*@(.*)$/.exec(url) ?? [];
+  return rest === undefined ? url : `${scheme}${user}${rest}`;
 }

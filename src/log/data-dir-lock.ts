@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { BridgeError } from '../errors.js';
@@ -7,6 +16,7 @@ import {
   decodeIdentity,
   identifyProcess,
   isAlive,
+  type ProcessIdentity,
 } from '../ingest/child/process-identity.js';
 import { readJsonFile, writeWholeFile } from '../ingest/spool/whole-file.js';
 
@@ -18,60 +28,89 @@ export interface DataDirLock extends AsyncDisposable {
 /**
  * Makes the data directory (mode 0700) and holds it for this process alone. On Linux the lock is an
  * abstract Unix socket named after the directory's device and inode: the kernel gives it to one
- * process of a network namespace and takes it back when that dies. Elsewhere it is the identity in
- * the pid file. Throws `DATA_DIR_IN_USE`, or `DATA_DIR_INVALID` if it cannot be made or written.
+ * process of a network namespace and takes it back when that dies. Everywhere the identity in the pid
+ * file counts as well. Throws `DATA_DIR_IN_USE`, or `DATA_DIR_INVALID` if it cannot be made or
+ * written.
  */
 export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
+  const socket = await lockSocket(dataDir);
   const pidFile = join(dataDir, 'bridge.json');
-  let path: string;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    path = realpathSync(dataDir);
-    statSync(path);
-  } catch (thrown) {
-    throw invalid(dataDir, thrown);
-  }
-  const holder = decodeIdentity(readJsonFile(pidFile));
-  const inUse = (): BridgeError =>
-    new BridgeError(
-      'DATA_DIR_IN_USE',
-      `data directory ${dataDir} is in use by another bridge` +
-        `${holder === undefined ? '' : ` (pid ${holder.pid})`}; stop it, or give this one its own --data-dir`,
-    );
-  let socket: Server | undefined;
-  if (process.platform === 'linux') {
-    const { dev, ino } = statSync(path);
-    socket = await listenAbstract(`\0hep-bridge/${currentBootId()}/${dev}/${ino}`, inUse);
-  } else if (holder !== undefined && holder.pid !== process.pid && isAlive(holder)) {
-    throw inUse();
-  }
-  try {
-    writeWholeFile(pidFile, `${JSON.stringify(identifyProcess(process.pid))}\n`, 'process');
+    // Another network namespace, say a container on the same volume, has sockets of its own.
+    const holder = readHolder(pidFile);
+    if (holder !== undefined && isAlive(holder)) throw inUse(dataDir, holder);
+    if (socket === undefined) takeExclusively(dataDir, pidFile);
+    else writeHolder(pidFile);
   } catch (thrown) {
     await closeServer(socket);
-    throw invalid(dataDir, thrown);
+    throw thrown instanceof BridgeError ? thrown : invalid(dataDir, thrown);
   }
-  const release = async (): Promise<void> => {
-    await closeServer(socket);
-    socket = undefined;
+  let released: Promise<void> | undefined;
+  const release = (): Promise<void> => {
+    if (released === undefined) {
+      rmSync(pidFile, { force: true });
+      released = closeServer(socket);
+    }
+    return released;
   };
   return { release, [Symbol.asyncDispose]: release };
 }
 
-function listenAbstract(name: string, inUse: () => BridgeError): Promise<Server> {
-  return new Promise((resolve, reject) => {
+/** Undefined where there are no abstract sockets. */
+async function lockSocket(dataDir: string): Promise<Server | undefined> {
+  let name: string;
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const { dev, ino } = statSync(realpathSync(dataDir));
+    name = `\0hep-bridge/${currentBootId()}/${dev}/${ino}`;
+  } catch (thrown) {
+    throw invalid(dataDir, thrown);
+  }
+  if (process.platform !== 'linux') return undefined;
+  return await new Promise((resolve, reject) => {
     const server = createServer((connection) => connection.destroy());
     server.unref();
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? inUse() : error);
+      const holder = readHolder(join(dataDir, 'bridge.json'));
+      reject(error.code === 'EADDRINUSE' ? inUse(dataDir, holder) : invalid(dataDir, error));
     });
     server.listen(name, () => resolve(server));
   });
 }
 
+/** Of two that find a dead holder at the same time, one makes the file and the other fails. */
+function takeExclusively(dataDir: string, pidFile: string): void {
+  rmSync(pidFile, { force: true });
+  try {
+    closeSync(openSync(pidFile, 'wx', 0o600));
+  } catch (thrown) {
+    throw (thrown as NodeJS.ErrnoException).code === 'EEXIST'
+      ? inUse(dataDir, readHolder(pidFile))
+      : thrown;
+  }
+  writeHolder(pidFile);
+}
+
+function readHolder(pidFile: string): ProcessIdentity | undefined {
+  return decodeIdentity(readJsonFile(pidFile));
+}
+
+function writeHolder(pidFile: string): void {
+  writeWholeFile(pidFile, `${JSON.stringify(identifyProcess(process.pid))}\n`, 'process');
+}
+
 function closeServer(server: Server | undefined): Promise<void> {
   if (server === undefined) return Promise.resolve();
   return new Promise((resolve) => server.close(() => resolve()));
+}
+
+function inUse(dataDir: string, holder: ProcessIdentity | undefined): BridgeError {
+  const who = holder === undefined ? '' : ` (pid ${holder.pid})`;
+  return new BridgeError(
+    'DATA_DIR_IN_USE',
+    `data directory ${dataDir} is in use by another bridge${who}; stop it, or give this one its own ` +
+      '--data-dir',
+  );
 }
 
 function invalid(dataDir: string, thrown: unknown): BridgeError {

@@ -1,8 +1,9 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { Kvm } from '@nats-io/kv';
+import { type KV, Kvm, type KvOptions } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { BridgeError } from '../errors.js';
 import { createAckInbox } from './ack-inbox.js';
+import { asUnavailable } from './as-unavailable.js';
 import { type CancelStore, createCancelStore } from './cancel-store.js';
 import { createLogReader, type LogAccess } from './create-log-reader.js';
 import { sharedCursorKey } from './cursor-key.js';
@@ -11,7 +12,7 @@ import type { LogReader } from './log-reader.js';
 import { CANCELS_BUCKET, OWNERS_BUCKET, RUNS_BUCKET } from './names.js';
 import { createRunIndex, type RunIndex } from './run-index.js';
 import { createRunWriter, type RunWriter, type RunWriterOptions } from './run-writer.js';
-import { ensureStream, type StreamOptions } from './stream.js';
+import { checkMaxPayload, ensureStream, type StreamOptions } from './stream.js';
 
 /** The log with all that stands beside it, on one connection. */
 export interface Log {
@@ -34,13 +35,18 @@ export async function openLog(connection: NatsConnection, options: StreamOptions
     );
   });
   const client = jetstream(connection);
+  checkMaxPayload(connection.info?.max_payload ?? Number.POSITIVE_INFINITY, options);
   await ensureStream(manager, options);
   const kvm = new Kvm(client);
   const { replicas } = options;
   const ttl = options.maxAgeMs;
-  const runs = await kvm.create(RUNS_BUCKET, { replicas, ttl, allow_direct: true });
-  const cancels = await kvm.create(CANCELS_BUCKET, { replicas, ttl, allow_direct: true });
-  const owners = await kvm.create(OWNERS_BUCKET, { replicas, allow_direct: true });
+  const bucket = (name: string, kept: Partial<KvOptions>): Promise<KV> =>
+    asUnavailable(`making bucket ${name}`, () =>
+      kvm.create(name, { replicas, allow_direct: true, ...kept }),
+    );
+  const runs = await bucket(RUNS_BUCKET, { ttl });
+  const cancels = await bucket(CANCELS_BUCKET, { ttl });
+  const owners = await bucket(OWNERS_BUCKET, {});
   const access: LogAccess = { connection, manager, client };
   const inbox = createAckInbox(connection);
   return {

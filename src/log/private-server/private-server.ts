@@ -1,7 +1,17 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { BridgeError } from '../../errors.js';
 import { isAlive } from '../../ingest/child/process-identity.js';
+import { awaitPort, greets } from './await-listening.js';
 import { findServerBinary } from './find-binary.js';
-import { readServerState, type ServerState, serverUrl } from './server-state.js';
+import { findLivingServer } from './find-living.js';
+import {
+  readServerState,
+  type ServerState,
+  serverPaths,
+  serverUrl,
+  writeServerState,
+} from './server-state.js';
 import { type Durability, type StartServerOptions, startServer } from './start-server.js';
 
 export interface PrivateServerOptions {
@@ -19,7 +29,7 @@ export interface PrivateServer {
   readonly pid: number;
   /** A server that an earlier bridge had left behind. */
   readonly adopted: boolean;
-  /** Ends the watch, and the server with it unless it is to be left for the next bridge. */
+  /** Ends the watch, and the server with it unless it is to be left for the next bridge. Safe twice. */
   close(options?: { readonly leave?: boolean }): Promise<void>;
 }
 
@@ -32,19 +42,23 @@ const POLL_MS = 10;
  * The private nats-server of a data directory: the living one, which a crashed bridge left behind,
  * or a new one. It is watched, and started again on its port if it dies. A second server on a living
  * one's store would lose acknowledged events without a word, hence the lock and the identity check.
+ * Throws `NATS_SERVER_MISSING`, and `NATS_UNREACHABLE` for a living one that does not answer or a new
+ * one that does not come up.
  */
 export async function openPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
-  const { dataDir, durability } = options;
-  const before = readServerState(dataDir);
-  const adopted = before !== undefined && isAlive(before);
-  const starting: StartServerOptions = {
-    dataDir,
-    durability,
-    binary: findServerBinary(options.binary),
-    ...(before === undefined ? {} : { before }),
-  };
-  let state = adopted ? before : await startOnAnyPort(starting);
+  const dataDir = realpathSync(options.dataDir);
+  const { durability } = options;
+  const binary = findServerBinary(options.binary);
+  const starting: StartServerOptions = { dataDir, durability, binary };
+  const living = findLivingServer(dataDir);
+  let adopted = living === undefined ? undefined : await adopt(dataDir, living);
+  if (adopted !== undefined && adopted.durability !== durability) {
+    await stopServer(adopted);
+    adopted = undefined;
+  }
+  let state = adopted ?? (await startOnOldPort(starting, living ?? readServerState(dataDir)));
   const closing = new AbortController();
+  let closed: Promise<void> | undefined;
 
   async function restart(): Promise<void> {
     try {
@@ -64,38 +78,72 @@ export async function openPrivateServer(options: PrivateServerOptions): Promise<
   }
   const watched = watch();
 
+  async function close(leave: boolean): Promise<void> {
+    closing.abort();
+    await watched;
+    if (!leave) await stopServer(state);
+  }
+
   return {
     url: serverUrl(state),
     token: state.token,
     get pid() {
       return state.pid;
     },
-    adopted,
-    async close({ leave = false } = {}) {
-      if (closing.signal.aborted) return;
-      closing.abort();
-      await watched;
-      if (!leave) await stopServer(state);
+    adopted: adopted !== undefined,
+    close({ leave = false } = {}) {
+      closed ??= close(leave);
+      return closed;
     },
   };
 }
 
-/** The port of the server before may be taken by now; nobody waits for it yet. */
-async function startOnAnyPort(options: StartServerOptions): Promise<ServerState> {
+/** Waits for one that is still starting; undefined if it dies meanwhile. */
+async function adopt(dataDir: string, living: ServerState): Promise<ServerState | undefined> {
+  const paths = serverPaths(dataDir);
+  const port = existsSync(paths.ports)
+    ? await awaitPort(paths.ports, () => !isAlive(living))
+    : living.port;
+  if (port === undefined) return undefined;
+  if (!(await greets(port))) {
+    if (!isAlive(living)) return undefined;
+    throw new BridgeError(
+      'NATS_UNREACHABLE',
+      `the private nats-server of an earlier bridge (pid ${living.pid}) lives but does not answer on ` +
+        `port ${port}; look at ${paths.log}, and end it with "kill ${living.pid}"`,
+    );
+  }
+  const state = { ...living, port };
+  writeServerState(dataDir, state);
+  return state;
+}
+
+/** Workers may wait on the port of the server before; if it is taken by now, on a new one. */
+async function startOnOldPort(
+  options: StartServerOptions,
+  before: ServerState | undefined,
+): Promise<ServerState> {
+  if (before === undefined) return await startServer(options);
   try {
+    return await startServer({ ...options, before });
+  } catch {
     return await startServer(options);
-  } catch (thrown) {
-    if (options.before === undefined) throw thrown;
-    const { before: _, ...anew } = options;
-    return await startServer(anew);
   }
 }
 
 async function stopServer(state: ServerState): Promise<void> {
   for (let waitedMs = 0; isAlive(state); waitedMs += POLL_MS) {
-    if (waitedMs === 0) process.kill(state.pid, 'SIGTERM');
-    if (waitedMs === STOP_TIMEOUT_MS) process.kill(state.pid, 'SIGKILL');
+    if (waitedMs === 0) signalServer(state, 'SIGTERM');
+    if (waitedMs === STOP_TIMEOUT_MS) signalServer(state, 'SIGKILL');
     await delay(POLL_MS);
+  }
+}
+
+function signalServer({ pid }: ServerState, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended by itself a moment ago.
   }
 }
 
