@@ -12,6 +12,7 @@ import { openIngestLedger } from './control/ingest-ledger.js';
 import type { Logger } from './control/logger.js';
 import type { Profile } from './control/profile.js';
 import { findRecord, getRun, listRuns } from './control/read-runs.js';
+import { watchSpace } from './control/space-watch.js';
 import { startRun } from './control/start-run.js';
 import { BridgeError } from './errors.js';
 import { createClock } from './ingest/clock.js';
@@ -24,7 +25,7 @@ import { openPrivateServer, type PrivateServer } from './log/private-server/priv
 import { serverStateFile } from './log/private-server/server-state.js';
 import type { Durability } from './log/private-server/start-server.js';
 import type { StreamOptions } from './log/stream.js';
-import { startServer } from './serve/server.js';
+import { type RunningServer, startServer } from './serve/server.js';
 import { BRIDGE_VERSION } from './version.js';
 
 /** What a gateway needs to know; a configuration file and flags make it. */
@@ -45,6 +46,8 @@ export interface GatewayOptions {
   readonly maxRuns: number;
   /** Free bytes of the data directory's file system below which no run is started. */
   readonly reserveBytes: number;
+  /** Bytes that the spools of all runs may take; 0: no quota. Beyond it the largest run is cancelled. */
+  readonly spoolQuotaBytes: number;
   readonly reconnectWindowMs: number;
   readonly interruptGraceMs: number;
   readonly terminateGraceMs: number;
@@ -82,7 +85,6 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
   const access = options.nats ?? privateAccess(server);
   const connection = await connectNats(access, `hep-bridge ${BRIDGE_VERSION}`);
   opened.defer(() => connection.close());
-  logConnection(connection, logger);
   const log = await openLog(connection, options.stream);
 
   const keeperOptions: EnsureKeeperOptions = { dataDir };
@@ -118,6 +120,7 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
     ingestLedger: openIngestLedger(dataDir),
   };
   opened.defer(() => stopping.abort(new BridgeError('DRAINING', 'the gateway has stopped')));
+  opened.defer(watchSpace(context));
   const adopted = (await adoptRuns(context)) + (await adoptIngestRuns(context));
 
   const grpc = await startServer({
@@ -141,6 +144,7 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
     },
   });
   opened.defer(() => grpc.close());
+  watchConnection(connection, grpc, logger);
   opened.defer(async () => {
     if (options.onStop === 'cancel') await endRuns(context);
   });
@@ -177,11 +181,14 @@ function privateAccess(server: PrivateServer | undefined): NatsAccess {
   return { url: server.url, token: server.token };
 }
 
-function logConnection(connection: NatsConnection, logger: Logger): void {
+/** While NATS is away the gateway cannot serve: grpc.health.v1 says so. */
+function watchConnection(connection: NatsConnection, grpc: RunningServer, logger: Logger): void {
   async function watch(): Promise<void> {
     for await (const { type } of connection.status()) {
+      if (type !== 'disconnect' && type !== 'reconnect') continue;
+      grpc.setServing(type === 'reconnect');
       if (type === 'disconnect') logger.warn({}, 'NATS is away');
-      if (type === 'reconnect') logger.info({}, 'NATS is back');
+      else logger.info({}, 'NATS is back');
     }
   }
   // Ends with the connection, and does not fail.

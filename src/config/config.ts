@@ -61,6 +61,7 @@ export function resolveConfig(
     },
     maxRuns: pick((s) => s.max_runs) ?? 1_000,
     reserveBytes: pick((s) => s.reserve_bytes) ?? 256 * 1_048_576,
+    spoolQuotaBytes: pick((s) => s.spool_quota_bytes) ?? 8 * 1_073_741_824,
     reconnectWindowMs: pick((s) => s.reconnect_window) ?? 60_000,
     interruptGraceMs: pick((s) => s.interrupt_grace) ?? 12_000,
     terminateGraceMs: pick((s) => s.terminate_grace) ?? 5_000,

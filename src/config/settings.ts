@@ -78,6 +78,7 @@ export const settingsSchema = z.strictObject({
     .optional(),
   max_runs: count.optional(),
   reserve_bytes: size.optional(),
+  spool_quota_bytes: size.optional(),
   reconnect_window: duration.optional(),
   interrupt_grace: duration.optional(),
   terminate_grace: duration.optional(),

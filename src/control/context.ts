@@ -30,6 +30,7 @@ export interface ControlContext {
   readonly limits: RunLimits;
   readonly maxRuns: number;
   readonly reserveBytes: number;
+  readonly spoolQuotaBytes: number;
   readonly reconnectWindowMs: number;
   readonly interruptGraceMs: number;
   readonly terminateGraceMs: number;

@@ -65,6 +65,7 @@ export const TEST_OPTIONS: Omit<GatewayOptions, 'dataDir' | 'profiles'> = {
   limits: DEFAULT_RUN_LIMITS,
   maxRuns: 300,
   reserveBytes: 0,
+  spoolQuotaBytes: 0,
   reconnectWindowMs: 5_000,
   interruptGraceMs: 700,
   terminateGraceMs: 700,

@@ -101,6 +101,8 @@ const (
 	CancelCause_CANCEL_CAUSE_BUDGET CancelCause = 4
 	// The bridge is shutting down.
 	CancelCause_CANCEL_CAUSE_SHUTDOWN CancelCause = 5
+	// The run's spool was the largest when the spools reached their quota or the disk its reserve.
+	CancelCause_CANCEL_CAUSE_SPACE CancelCause = 6
 )
 
 // Enum value maps for CancelCause.
@@ -112,6 +114,7 @@ var (
 		3: "CANCEL_CAUSE_STALLED",
 		4: "CANCEL_CAUSE_BUDGET",
 		5: "CANCEL_CAUSE_SHUTDOWN",
+		6: "CANCEL_CAUSE_SPACE",
 	}
 	CancelCause_value = map[string]int32{
 		"CANCEL_CAUSE_UNSPECIFIED": 0,
@@ -120,6 +123,7 @@ var (
 		"CANCEL_CAUSE_STALLED":     3,
 		"CANCEL_CAUSE_BUDGET":      4,
 		"CANCEL_CAUSE_SHUTDOWN":    5,
+		"CANCEL_CAUSE_SPACE":       6,
 	}
 )
 
@@ -1797,14 +1801,15 @@ const file_hep_event_v1_event_proto_rawDesc = "" +
 	"\x10EVENT_CLASS_STEP\x10\x01\x12\x15\n" +
 	"\x11EVENT_CLASS_DELTA\x10\x02\x12\x16\n" +
 	"\x12EVENT_CLASS_STDERR\x10\x03\x12\x14\n" +
-	"\x10EVENT_CLASS_PART\x10\x04*\xad\x01\n" +
+	"\x10EVENT_CLASS_PART\x10\x04*\xc5\x01\n" +
 	"\vCancelCause\x12\x1c\n" +
 	"\x18CANCEL_CAUSE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CANCEL_CAUSE_CALLER\x10\x01\x12\x19\n" +
 	"\x15CANCEL_CAUSE_DEADLINE\x10\x02\x12\x18\n" +
 	"\x14CANCEL_CAUSE_STALLED\x10\x03\x12\x17\n" +
 	"\x13CANCEL_CAUSE_BUDGET\x10\x04\x12\x19\n" +
-	"\x15CANCEL_CAUSE_SHUTDOWN\x10\x05B>Z<github.com/hep-bridge/hep-bridge/gen/go/hep/event/v1;eventv1b\x06proto3"
+	"\x15CANCEL_CAUSE_SHUTDOWN\x10\x05\x12\x16\n" +
+	"\x12CANCEL_CAUSE_SPACE\x10\x06B>Z<github.com/hep-bridge/hep-bridge/gen/go/hep/event/v1;eventv1b\x06proto3"
 
 var (
 	file_hep_event_v1_event_proto_rawDescOnce sync.Once

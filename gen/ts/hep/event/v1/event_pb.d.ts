@@ -976,6 +976,13 @@ export enum CancelCause {
    * @generated from enum value: CANCEL_CAUSE_SHUTDOWN = 5;
    */
   SHUTDOWN = 5,
+
+  /**
+   * The run's spool was the largest when the spools reached their quota or the disk its reserve.
+   *
+   * @generated from enum value: CANCEL_CAUSE_SPACE = 6;
+   */
+  SPACE = 6,
 }
 
 /**
