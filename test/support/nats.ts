@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,11 +8,17 @@ import { fileURLToPath } from 'node:url';
 
 const BINARY = fileURLToPath(new URL('../../bin/nats-server', import.meta.url));
 
+export interface TestNatsOptions {
+  /** More of the server's configuration, e.g. `{ max_payload: 1024 }`. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
 /** A real nats-server with JetStream on loopback, in a temporary directory. */
 export interface TestNats extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
+  readonly storeDir: string;
   /** Ends it with SIGKILL and starts it again on the same port and store. */
   kill9AndRestart(): Promise<void>;
   kill9(): Promise<void>;
@@ -23,15 +29,19 @@ export interface TestNats extends AsyncDisposable {
 }
 
 /** Starts one; `make build` makes the program. */
-export async function startNats(): Promise<TestNats> {
+export async function startNats(options: TestNatsOptions = {}): Promise<TestNats> {
   const dir = mkdtempSync(join(tmpdir(), 'hep-nats-'));
+  const storeDir = join(dir, 'store');
+  const configFile = join(dir, 'server.conf');
+  writeFileSync(configFile, JSON.stringify({ ...options.config }));
   let port = -1;
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
     const portsDir = mkdtempSync(join(dir, 'ports-'));
-    const args = ['-js', '-sd', join(dir, 'store'), '-a', '127.0.0.1', '-p', String(port)];
-    const started = spawn(BINARY, [...args, '--ports_file_dir', portsDir], { stdio: 'ignore' });
+    const listen = ['-a', '127.0.0.1', '-p', String(port), '--ports_file_dir', portsDir];
+    const args = ['-c', configFile, '-js', '-sd', storeDir, ...listen];
+    const started = spawn(BINARY, args, { stdio: 'ignore' });
     started.once('error', (error) => {
       throw new Error(`cannot start ${BINARY}; run "make build" first`, { cause: error });
     });
@@ -65,6 +75,7 @@ export async function startNats(): Promise<TestNats> {
     get pid() {
       return child.pid ?? 0;
     },
+    storeDir,
     async kill9AndRestart() {
       await end('SIGKILL');
       child = await launch();
