@@ -33,7 +33,7 @@ const (
 	StartPosition_START_POSITION_BEGINNING StartPosition = 1
 	// The oldest event kept, whatever its sequence.
 	StartPosition_START_POSITION_EARLIEST StartPosition = 2
-	// Only what is committed from now on.
+	// Only what is committed from now on; of a run that is over its RunFinished, then OK.
 	StartPosition_START_POSITION_TAIL StartPosition = 3
 )
 

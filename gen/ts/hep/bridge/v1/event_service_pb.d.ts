@@ -240,7 +240,7 @@ export enum StartPosition {
   EARLIEST = 2,
 
   /**
-   * Only what is committed from now on.
+   * Only what is committed from now on; of a run that is over its RunFinished, then OK.
    *
    * @generated from enum value: START_POSITION_TAIL = 3;
    */
