@@ -22,14 +22,19 @@ export async function* tailStream(
   fromStreamSequence: number,
   signal: AbortSignal,
 ): AsyncGenerator<readonly StoredMessage[], void, void> {
+  const watch = connectionWatch(access.connection);
   let next = fromStreamSequence;
   let identity: string | undefined;
   for (;;) {
     signal.throwIfAborted();
+    if (!watch.isConnected) {
+      await pause(signal);
+      continue;
+    }
     let messages: ConsumerMessages | undefined;
     const stop = (): void => messages?.stop();
     // The consumer may be gone with the server's memory; its own heartbeats tell seconds later.
-    const unlisten = connectionWatch(access.connection).listen({ reconnected: stop });
+    const unlisten = watch.listen({ reconnected: stop });
     try {
       identity ??= await currentIdentity(access);
       messages = await openConsumer(access, next);
@@ -51,8 +56,13 @@ export async function* tailStream(
       stop();
     }
     if (identity !== undefined && (await isRecreated(access, identity))) throw recreated();
-    await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+    await pause(signal);
   }
+}
+
+/** Does not reject: whoever waits looks at the signal. */
+async function pause(signal: AbortSignal): Promise<void> {
+  await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
 }
 
 async function openConsumer(access: LogAccess, from: number): Promise<ConsumerMessages> {

@@ -11,6 +11,8 @@ const BINARY = fileURLToPath(new URL('../../bin/nats-server', import.meta.url));
 export interface TestNatsOptions {
   /** More of the server's configuration, e.g. `{ max_payload: 1024 }`. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** A free one unless given. */
+  readonly port?: number;
 }
 
 /** A real nats-server with JetStream on loopback, in a temporary directory. */
@@ -34,7 +36,7 @@ export async function startNats(options: TestNatsOptions = {}): Promise<TestNats
   const storeDir = join(dir, 'store');
   const configFile = join(dir, 'server.conf');
   writeFileSync(configFile, JSON.stringify({ ...options.config }));
-  let port = -1;
+  let port = options.port ?? -1;
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
