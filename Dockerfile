@@ -2,7 +2,6 @@
 FROM golang:1.26-bookworm AS tools
 WORKDIR /src/tools
 COPY tools/go.mod tools/go.sum ./
-RUN go mod download
 RUN CGO_ENABLED=0 go build -trimpath -o /out/ github.com/nats-io/nats-server/v2
 
 FROM node:20-bookworm-slim AS build
@@ -24,12 +23,13 @@ COPY package.json package.json
 COPY gen/ts gen/ts
 COPY proto proto
 COPY bin/hep-bridge bin/hep-bridge
-RUN mkdir /data && chown node:node /data
-USER node
+RUN mkdir /data && chown 1000:1000 /data
+# The image's user `node`.
+USER 1000:1000
 VOLUME /data
 EXPOSE 4880
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s \
   CMD ["node", "/app/bin/hep-bridge", "runs", "--limit", "1", "--server", "127.0.0.1:4880"]
 ENTRYPOINT ["node", "/app/bin/hep-bridge"]
 CMD ["serve", "--listen", "0.0.0.0:4880", "--data-dir", "/data"]

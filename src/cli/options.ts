@@ -33,12 +33,7 @@ export function withFormat(command: Command, json: string): Command {
 /** Adds the options of a run that this process feeds. */
 export function withRunOptions(command: Command): Command {
   return command
-    .option(
-      '-l, --label <key=value>',
-      'label of the run, for `runs --label`; repeatable',
-      label,
-      {},
-    )
+    .addOption(labelOption('label of the run, for `runs --label`; repeatable'))
     .option('--run-id <uuid>', 'a UUIDv7 of your own; the same one again resumes the run')
     .option('--partition-key <key>', 'runs with one key reach workers in order (a conversation id)')
     .option('--strict', 'end the run as FAILED at the first line that breaks a rule of HEP');
@@ -51,8 +46,12 @@ export interface RunOptions extends ServerOptions {
   readonly strict?: boolean;
 }
 
-/** Collects `key=value`. */
-export function label(
+/** `--label key=value`, once or several times. */
+export function labelOption(description: string): Option {
+  return new Option('-l, --label <key=value>', description).argParser(label).default({}, 'none');
+}
+
+function label(
   text: string,
   earlier: Readonly<Record<string, string>> = {},
 ): Record<string, string> {

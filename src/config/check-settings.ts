@@ -6,13 +6,15 @@ import { type Settings, settingsSchema } from './settings.js';
 /** Words for a place in a layer: `hep-bridge.yaml: max_runs`, or `--durability`. */
 export type NamePlace = (path: readonly PropertyKey[]) => string;
 
-/** One layer, decoded. Throws `CONFIG_INVALID` that names the first place at fault and the remedy. */
+/** One layer, decoded. Throws `CONFIG_INVALID` that names one place at fault and the remedy. */
 export function checkSettings(raw: unknown, namePlace: NamePlace): Settings {
   const result = settingsSchema.safeParse(raw ?? {});
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
+  const { issues } = result.error;
+  // A key that is not known is most often the cause of the one that is missing.
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
   if (issue === undefined) throw new BridgeError('CONFIG_INVALID', namePlace([]));
-  const more = result.error.issues.length - 1;
+  const more = issues.length - 1;
   const rest = more > 0 ? ` (and ${more} more)` : '';
   throw new BridgeError('CONFIG_INVALID', `${describe(issue, namePlace)}${rest}`);
 }

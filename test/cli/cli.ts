@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 
 const bin = fileURLToPath(new URL('../../bin/hep-bridge', import.meta.url));
 export const streamsDir = fileURLToPath(new URL('../golden/streams/', import.meta.url));
+/** The stand-in agent of the examples. */
+export const agentFile = fileURLToPath(new URL('../../examples/agent/agent.mjs', import.meta.url));
 export const childrenDir = fileURLToPath(new URL('../golden/children/', import.meta.url));
 
 export interface CliResult {
@@ -50,6 +52,7 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
 /** A `hep-bridge serve` on a free port. */
 export interface ServedBridge extends AsyncDisposable {
   readonly address: string;
+  readonly dataDir: string;
   readonly env: Readonly<Record<string, string>>;
   /** Stops it with `signal`; resolves with its exit code. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
@@ -90,6 +93,7 @@ export async function serveBridge(args: readonly string[] = []): Promise<ServedB
     get address() {
       return address;
     },
+    dataDir,
     get env() {
       return { HEP_BRIDGE_SERVER: address };
     },

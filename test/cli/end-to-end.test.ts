@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  agentFile,
   childrenDir,
   resultOf,
   runCli,
@@ -97,6 +99,21 @@ describe('run', () => {
       expect(await outcomeOf(/^run (\S+)/m.exec(stderr)?.[1] ?? '')).toBe(outcome);
     });
   }
+
+  it('stores what the stand-in agent writes, byte for byte', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'hep-journal-'));
+    try {
+      const journal = join(dir, 'journal.jsonl');
+      const args = ['run', '--', agentFile, '--pace-ms', '0', '--journal', journal];
+      const { code, stderr } = await runCli(args, { env: bridge.env });
+      expect(code).toBe(0);
+      const runId = /^run (\S+)/m.exec(stderr)?.[1] ?? '';
+      const exported = await runCli(['export', runId], { env: bridge.env });
+      expect(exported.stdout.equals(readFileSync(journal))).toBe(true);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
 
   it('ends as FAILED when there is no such program', async () => {
     const { code, stdout } = await runCli(['run', '--', 'no-such-agent'], { env: bridge.env });
@@ -203,6 +220,13 @@ describe('watch', () => {
 });
 
 describe('serve', () => {
+  it('says what is wrong in one line', async () => {
+    const args = ['serve', '--listen', bridge.address, '--data-dir', bridge.dataDir];
+    const { code, stderr } = await runCli([...args, '--log-level', 'silent']);
+    expect(code).toBe(73);
+    expect(stderr).toMatch(/^hep-bridge: data directory .* is in use by another bridge .*\n$/);
+  });
+
   it('names the port in use and the flag, with 73', async () => {
     const starting = serveBridge(['--listen', bridge.address]);
     await expect(starting).rejects.toThrow(/ADDRESS_IN_USE.*port \d+ is in use.*--listen/);

@@ -80,6 +80,11 @@ profiles:
       'profiles: {a: {command: [x], cdw: /}}',
       /profiles\.a\.cdw.*cwd/,
     ],
+    [
+      'a misspelled key rather than the one that it makes missing',
+      'profiles: {a: {comand: [x]}}',
+      /profiles\.a\.comand.*did you mean command/,
+    ],
     ['a duration that is none', 'interrupt_grace: 12', /yaml: interrupt_grace: /],
     ['a duration without a unit', 'interrupt_grace: "12"', /"12" is not a duration such as 500ms/],
     [

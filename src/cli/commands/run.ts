@@ -52,6 +52,8 @@ async function run(
   context: CommandContext,
 ): Promise<void> {
   await using client = connectBridge(options.server);
+  // From the start: a run that is open must get its agent's end, or it waits and is LOST.
+  const stopAsked = nextStopSignal();
   let stop: AgentStop | undefined;
   let early: IngestCancel | undefined;
   const fed = await feedRun(client, options, context.stderr, (cancel) => {
@@ -64,7 +66,7 @@ async function run(
   const agentStop = createAgentStop(agent, ingest);
   stop = agentStop;
   if (early !== undefined) agentStop.inOrder(early.requestId, gracesOf(early));
-  void heedStopSignals(client, runId, agentStop, context);
+  void heedStopSignals(stopAsked, client, runId, agentStop, context);
   const shown = show(client, fed, options.output, context);
   // An agent whose events nobody takes any more has no reason to go on.
   ingest.finished.catch(() => agentStop.inOrder(uuidv4(), {}));
@@ -100,12 +102,13 @@ async function show(
 
 /** First Ctrl-C: cancel through the bridge, or here if that fails; the next ones: at once. */
 async function heedStopSignals(
+  stopAsked: Promise<NodeJS.Signals>,
   client: BridgeClient,
   runId: string,
   stop: AgentStop,
   { stderr }: CommandContext,
 ): Promise<void> {
-  const signal = await nextStopSignal();
+  const signal = await stopAsked;
   const again = nextStopSignal();
   void stderr.line('hep-bridge: cancelling the run; once more to end the agent at once');
   const requestId = uuidv4();

@@ -8,7 +8,7 @@ import type { CommandContext } from '../command-context.js';
 import { exitCodeHelp } from '../exit-code.js';
 import {
   type FormatOptions,
-  label,
+  labelOption,
   moment,
   type ServerOptions,
   wholeNumber,
@@ -51,7 +51,7 @@ export function addRuns(program: Command, context: CommandContext): void {
     .addOption(
       new Option('--state <state>', 'only runs in this state').choices(Object.keys(states)),
     )
-    .option('-l, --label <key=value>', 'only runs with this label; repeatable', label, {})
+    .addOption(labelOption('only runs with this label; repeatable'))
     .option('--since <when>', 'only runs begun since: 30m, 2h, 7d ago, or an ISO time', moment)
     .option('--until <when>', 'only runs begun before', moment)
     .option('--limit <n>', 'at most so many', wholeNumber(1), 50)
