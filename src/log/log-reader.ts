@@ -10,17 +10,21 @@ export interface LogBounds {
   readonly lastStreamSequence: number;
 }
 
-/** Reads the log. All functions fail with `LOG_UNAVAILABLE` if NATS does not answer. */
+/**
+ * Reads the log. All functions fail with `LOG_UNAVAILABLE` if NATS does not answer. Messages that no
+ * bridge wrote are passed over by `read` and `tail`; where one stands for a run, `lastOfRun` and
+ * `firstOfRun` fail with `LOG_HOLE`.
+ */
 export interface LogReader {
   bounds(): Promise<LogBounds>;
   /** A run's newest message, from the leader; `subjectPrefix` without the class token. */
   lastOfRun(subjectPrefix: string): Promise<StoredMessage | undefined>;
-  /** A run's oldest message kept. */
+  /** A run's oldest message kept, from the leader. */
   firstOfRun(subjectPrefix: string): Promise<StoredMessage | undefined>;
   /**
    * History: the messages whose subject matches `filter`, from `fromStreamSequence` (inclusive) up
    * to the newest one there is when the reader gets there; then it returns. Pulls at most about
-   * 1 MiB ahead of its consumer. Arrays are never empty.
+   * 1 MiB ahead of its consumer. Arrays are never empty. Waits up to a minute for NATS to come back.
    */
   read(
     filter: string,

@@ -14,7 +14,8 @@ interface Stretch {
   readonly next: number | undefined;
 }
 
-const READ_MESSAGES = 512;
+/** Each request costs the server a count of all that is pending: few and big ones. */
+const READ_MESSAGES = 2_048;
 const READ_BYTES = 1_048_576;
 const LAG_MS = 20;
 /** Longer than any follower lags that is still of use. */
