@@ -52,9 +52,16 @@ demo: build ## Runs the main job end to end on one machine, and checks it
 
 .PHONY: test
 test: build ## Runs all tests, TypeScript and Go, with a real NATS server
-	$(if $(HEP_TEST_REPORTS),@mkdir -p $(HEP_TEST_REPORTS))
-	npx vitest run $(if $(HEP_TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(HEP_TEST_REPORTS)/vitest.json)
-	go test -race $(if $(HEP_TEST_REPORTS),-json) ./... $(if $(HEP_TEST_REPORTS),> $(HEP_TEST_REPORTS)/go.json || { grep -h '"Action":"output"' $(HEP_TEST_REPORTS)/go.json | tail -200; exit 1; })
+	@status=0; reports="$(HEP_TEST_REPORTS)"; \
+	if [ -n "$$reports" ]; then \
+	  mkdir -p "$$reports"; \
+	  npx vitest run --reporter=default --reporter=json --outputFile.json="$$reports/vitest.json" || status=1; \
+	  go test -race -json ./... > "$$reports/go.json" || { status=1; grep -h '"Action":"output"' "$$reports/go.json" | tail -200; }; \
+	else \
+	  npx vitest run || status=1; \
+	  go test -race ./... || status=1; \
+	fi; \
+	exit $$status
 
 .PHONY: gen
 gen: node_modules/.stamp $(TOOLS) ## Makes gen/ from proto/
