@@ -84,9 +84,10 @@ describe('a gateway that cannot start', () => {
   });
 
   it('names a data directory that cannot be made', async () => {
-    const dataDir = join(process.execPath, 'data');
-    const start = startGateway({ ...TEST_OPTIONS, profiles: {}, dataDir }, quietLogger);
-    await expect(start).rejects.toMatchObject({ code: 'DATA_DIR_INVALID' });
+    for (const dataDir of [join(process.execPath, 'data'), '/proc/nothing/here']) {
+      const start = startGateway({ ...TEST_OPTIONS, profiles: {}, dataDir }, quietLogger);
+      await expect(start).rejects.toMatchObject({ code: 'DATA_DIR_INVALID' });
+    }
   });
 
   it('names the port that another one has', async () => {

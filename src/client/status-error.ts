@@ -30,8 +30,13 @@ function codeOfStatus(code: status): Code {
 function describe(error: ServiceError, server: string): string {
   const name = status[error.code] ?? String(error.code);
   return error.code === status.UNAVAILABLE
-    ? `no bridge answers at ${server} (${error.details}); start one with: hep-bridge serve`
+    ? `no bridge answers at ${server} (${shortCause(error.details)}); start one with: hep-bridge serve`
     : `the call to ${server} failed: ${name}: ${error.details}`;
+}
+
+/** grpc-js appends what its resolver said, which here says nothing. */
+function shortCause(details: string): string {
+  return details.replace(/\. Last error:.*/s, '').replace(/\s*Resolution note:.*/s, '');
 }
 
 interface Details {

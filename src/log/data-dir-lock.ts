@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { BridgeError } from '../errors.js';
 import {
   currentBootId,
@@ -60,7 +61,7 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
 async function lockSocket(dataDir: string): Promise<Server | undefined> {
   let name: string;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeDir(resolve(dataDir));
     const { dev, ino } = statSync(realpathSync(dataDir));
     name = `\0hep-bridge/${currentBootId()}/${dev}/${ino}`;
   } catch (thrown) {
@@ -137,4 +138,11 @@ export function ownerIdOf(dataDir: string, mint: () => string): string {
   const id = mint();
   writeFileSync(file, `${id}\n`, { mode: 0o600 });
   return id;
+}
+
+/** Like a recursive `mkdir`, which in Node never returns for a path below /proc. */
+function makeDir(path: string): void {
+  if (existsSync(path)) return;
+  makeDir(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }

@@ -27,7 +27,7 @@ function cannotListen(address: string, cause: Error): BridgeError {
   }
   return new BridgeError(
     'CONFIG_INVALID',
-    `cannot listen on ${address}: ${cause.message}; give --listen as host:port of this machine`,
+    `cannot listen on ${address}: it is no address of this machine; give --listen as host:port of this machine`,
     { cause, metadata: { address } },
   );
 }
