@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -57,6 +57,27 @@ function identityOf(pid: number): ProcessIdentity {
   const identity = identifyProcess(pid);
   if (identity === undefined) throw new Error(`no process ${pid}`);
   return identity;
+}
+
+/** Kills the server until another gets its port before it is started again. */
+async function stealPort(
+  server: PrivateServer,
+  port: number,
+  restarts: EventEmitter,
+): Promise<Server> {
+  for (;;) {
+    const back = once(restarts, 'back');
+    const identity = identityOf(server.pid);
+    process.kill(server.pid, 'SIGKILL');
+    while (isAlive(identity)) await new Promise((resolve) => setImmediate(resolve));
+    const thief = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1');
+    try {
+      await once(thief, 'listening');
+      return thief;
+    } catch {
+      await back;
+    }
+  }
 }
 
 describe('the private server', () => {
@@ -155,19 +176,13 @@ describe('the private server', () => {
     const port = Number(new URL((await open()).url).port);
     await closers.pop()?.();
     const events = new EventEmitter();
-    const failed = once(events, 'failed');
-    const back = once(events, 'back');
     const server = await open({
       onRestart: (state) => events.emit(state instanceof Error ? 'failed' : 'back'),
     });
     expect(server.url).toContain(`:${port}`);
-    const thief = createServer((socket) => socket.destroy());
-    const identity = identityOf(server.pid);
-    process.kill(server.pid, 'SIGKILL');
-    while (isAlive(identity)) await new Promise((resolve) => setImmediate(resolve));
-    thief.listen(port, '127.0.0.1');
-    await once(thief, 'listening');
-    await failed;
+    const thief = await stealPort(server, port, events);
+    await once(events, 'failed');
+    const back = once(events, 'back');
     await new Promise((resolve) => thief.close(resolve));
     await back;
     expect(readServerState(dataDir)?.port).toBe(port);
