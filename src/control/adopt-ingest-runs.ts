@@ -1,10 +1,9 @@
-import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { toBridgeError } from '../errors.js';
 import type { ControlContext } from './context.js';
 import type { LedgerEntry } from './ingest-ledger.js';
 import { ingestRun } from './ingest-run.js';
 import { setFinished, updateRecord } from './own-run.js';
-import { type RestoredRun, restoreRun } from './restore-run.js';
+import { applyRestored, type RestoredRun, restoreRun } from './restore-run.js';
 import { resumeCancels } from './resume-cancels.js';
 
 /**
@@ -51,13 +50,8 @@ async function goOn(
   { record, strict }: LedgerEntry,
   restored: RestoredRun,
 ): Promise<void> {
-  const { run } = record;
-  const { resume, cancelRequests } = restored;
-  run.state = Run_State.RUNNING;
-  run.lastSequence = BigInt(resume.lastSequence);
-  run.session = resume.state.facts.session;
-  run.cancelRequested = cancelRequests.size > 0;
-  const { owned } = ingestRun(context, { record, strict, resume });
+  applyRestored(record, restored);
+  const { owned } = ingestRun(context, { record, strict, resume: restored.resume });
   await updateRecord(context, record);
   await resumeCancels(context, owned, restored);
 }

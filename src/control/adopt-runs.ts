@@ -1,4 +1,3 @@
-import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { toBridgeError } from '../errors.js';
 import { adoptChild } from '../ingest/child/child-source.js';
 import { spoolDir } from '../ingest/spool/layout.js';
@@ -8,7 +7,7 @@ import { childRun } from './child-run.js';
 import type { ControlContext } from './context.js';
 import { armDeadline } from './deadline.js';
 import { setFinished, updateRecord } from './own-run.js';
-import { type RestoredRun, restoreRun } from './restore-run.js';
+import { applyRestored, type RestoredRun, restoreRun } from './restore-run.js';
 import { resumeCancels } from './resume-cancels.js';
 import { decodeSpoolRequest, type SpoolRequest } from './spool-request.js';
 import { spawnAgent } from './start-run.js';
@@ -65,20 +64,18 @@ async function adoptRun(context: ControlContext, runId: string): Promise<boolean
 async function goOn(
   context: ControlContext,
   request: SpoolRequest,
-  { resume, cancelRequests, signalled }: RestoredRun,
+  restored: RestoredRun,
 ): Promise<void> {
   const { record, strict, graces, spawn, deadlineMs } = request;
-  const { run } = record;
-  run.lastSequence = BigInt(resume.lastSequence);
-  run.session = resume.state.facts.session;
-  run.cancelRequested = cancelRequests.size > 0;
+  const { runId } = record.run;
+  const { resume, cancelRequests, signalled } = restored;
+  applyRestored(record, restored);
   const adopted = childRun(context, { record, strict, graces, resume });
-  const dir = spoolDir(context.dataDir, run.runId);
-  const child = adoptChild(context.keeper, run.runId, dir);
+  const dir = spoolDir(context.dataDir, runId);
+  const child = adoptChild(context.keeper, runId, dir);
   if (child === undefined) {
     await spawnAgent(context, adopted, spawn);
   } else {
-    run.state = Run_State.RUNNING;
     adopted.attach(child);
     await updateRecord(context, record);
   }

@@ -1,4 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
+import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import {
   type Event,
   type EventBatch,
@@ -10,6 +11,7 @@ import { BridgeError } from '../errors.js';
 import type { RunResume } from '../ingest/run.js';
 import { createStreamState, restoreEvent } from '../ingest/stream-state.js';
 import type { LogReader } from '../log/log-reader.js';
+import type { RunRecord } from '../log/run-record.js';
 
 /** A run as the log holds it. */
 export interface RestoredRun {
@@ -99,4 +101,12 @@ function wholeEvents(batch: EventBatch, parts: Uint8Array[]): readonly Event[] {
   parts.push(part.data);
   if (part.index < part.count - 1) return [];
   return [fromBinary(EventSchema, Buffer.concat(parts))];
+}
+
+/** Brings the record of a run that is taken up to what the log says. */
+export function applyRestored({ run }: RunRecord, restored: RestoredRun): void {
+  run.state = Run_State.RUNNING;
+  run.lastSequence = BigInt(restored.resume.lastSequence);
+  run.session = restored.resume.state.facts.session;
+  run.cancelRequested = restored.cancelRequests.size > 0;
 }

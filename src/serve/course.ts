@@ -10,7 +10,7 @@ import { filteredRuns, newRunState, oneRun, type RunStates } from './run-states.
 import { type Place, placeInRun, placeInStream } from './start-place.js';
 import { runFilter, tenantFilter } from './subject-filter.js';
 import type { SubscribePlan, Target } from './subscribe-plan.js';
-import type { SubscriptionRoom } from './subscription.js';
+import type { SubscriptionRoom } from './subscription-room.js';
 import { runNotFound, waitForRun } from './wait-for-run.js';
 
 /** A subscription made ready: what to read, from where, and what belongs to it. */

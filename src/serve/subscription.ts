@@ -1,6 +1,5 @@
 import type { SubscribeRequest } from '#gen/hep/bridge/v1/event_service_pb.js';
 import { BridgeError, toBridgeError } from '../errors.js';
-import type { LogReader } from '../log/log-reader.js';
 import { readBatchHead } from './batch-walk.js';
 import type { CallContext } from './call-context.js';
 import { historyGone } from './chain-check.js';
@@ -8,21 +7,12 @@ import { type Course, plotCourse } from './course.js';
 import { createCursorBook } from './cursor.js';
 import { createDelivery, type Delivery } from './delivery.js';
 import type { LaneEntry } from './live-lane.js';
-import type { LiveWindow, Seat, WindowHold } from './live-window.js';
+import type { Seat, WindowHold } from './live-window.js';
 import { createOutbox, type Outbox, responseBytes } from './outbox.js';
 import type { Outlet } from './outlet.js';
 import { pause } from './pause.js';
-import type { LookupRun } from './run-lookup.js';
 import { describePlan, planSubscription } from './subscribe-plan.js';
-
-/** What subscriptions stand on. */
-export interface SubscriptionRoom {
-  readonly reader: LogReader;
-  readonly window: LiveWindow;
-  readonly lookupRun: LookupRun;
-  /** See `createCursorBook`. */
-  readonly cursorKey: Uint8Array;
-}
+import type { SubscriptionRoom } from './subscription-room.js';
 
 /** Between two entries into the live window; a subscriber at its edge would flap otherwise. */
 const rejoinMs = 1_000;
