@@ -18,7 +18,7 @@ import { BridgeError } from './errors.js';
 import { createClock } from './ingest/clock.js';
 import { type EnsureKeeperOptions, ensureKeeper } from './ingest/keeper/ensure-keeper.js';
 import type { RunLimits } from './ingest/run.js';
-import { connectNats, type NatsAccess } from './log/connect.js';
+import { connectNats, type NatsAccess, withoutSecrets } from './log/connect.js';
 import { lockDataDir, ownerIdOf } from './log/data-dir-lock.js';
 import { openLog } from './log/open-log.js';
 import { openPrivateServer, type PrivateServer } from './log/private-server/private-server.js';
@@ -83,9 +83,11 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
   const server = options.nats === undefined ? await privateServer(options, logger) : undefined;
   if (server !== undefined) opened.defer(() => server.close());
   const access = options.nats ?? privateAccess(server);
+  const natsUrl = access.url.split(',').map(withoutSecrets).join(',');
   const connection = await connectNats(access, `hep-bridge ${BRIDGE_VERSION}`);
   opened.defer(() => connection.close());
-  const log = await openLog(connection, options.stream);
+  const { maxMessageBytes } = options.limits;
+  const log = await openLog(connection, { ...options.stream, maxMessageBytes });
 
   const keeperOptions: EnsureKeeperOptions = { dataDir };
   const keeper = await ensureKeeper(keeperOptions);
@@ -148,13 +150,13 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
   opened.defer(async () => {
     if (options.onStop === 'cancel') await endRuns(context);
   });
-  logger.info({ address: grpc.address, nats: access.url, adopted }, 'gateway is ready');
+  logger.info({ address: grpc.address, nats: natsUrl, adopted }, 'gateway is ready');
 
   const all = opened.move();
   const close = (): Promise<void> => all.close();
   return {
     address: grpc.address,
-    natsUrl: access.url,
+    natsUrl,
     natsStateFile: server === undefined ? undefined : serverStateFile(dataDir),
     close,
     [Symbol.asyncDispose]: close,

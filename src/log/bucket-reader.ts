@@ -1,6 +1,6 @@
 import { asUnavailable } from './as-unavailable.js';
-import type { LogAccess } from './create-log-reader.js';
 import { type DirectGet, type DirectMessage, directGet } from './direct-get.js';
+import type { LogAccess } from './log-access.js';
 
 export interface BucketEntry {
   readonly key: string;

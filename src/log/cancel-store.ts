@@ -3,7 +3,7 @@ import type { KV } from '@nats-io/kv';
 import type { CancelCause } from '#gen/hep/event/v1/event_pb.js';
 import { asUnavailable } from './as-unavailable.js';
 import { createBucketReader } from './bucket-reader.js';
-import type { LogAccess } from './create-log-reader.js';
+import type { LogAccess } from './log-access.js';
 import { CANCELS_BUCKET } from './names.js';
 
 /** A cancel request as it is kept for the run's owner, also for one that adopts the run later. */

@@ -1,20 +1,13 @@
-import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
 import { BridgeError } from '../errors.js';
 import { asUnavailable } from './as-unavailable.js';
 import { decodeRunMessage } from './decode-message.js';
 import { type LastMessage, readFirstMessage, readLastMessage } from './last-message.js';
+import type { LogAccess } from './log-access.js';
 import type { LogReader } from './log-reader.js';
 import { readHistory } from './read-history.js';
 import type { StoredMessage } from './stored-message.js';
 import { findStream, streamIdentity } from './stream.js';
 import { tailStream } from './tail-stream.js';
-
-export interface LogAccess {
-  readonly connection: NatsConnection;
-  readonly manager: JetStreamManager;
-  readonly client: JetStreamClient;
-}
 
 export function createLogReader(access: LogAccess): LogReader {
   const { manager } = access;

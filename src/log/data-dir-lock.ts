@@ -144,5 +144,10 @@ export function ownerIdOf(dataDir: string, mint: () => string): string {
 function makeDir(path: string): void {
   if (existsSync(path)) return;
   makeDir(dirname(path));
-  mkdirSync(path, { mode: 0o700 });
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (thrown) {
+    // Another bridge that starts at the same time made it.
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+  }
 }

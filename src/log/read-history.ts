@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BridgeError } from '../errors.js';
-import type { LogAccess } from './create-log-reader.js';
 import { commitOf, decodeMessage } from './decode-message.js';
 import { directGet } from './direct-get.js';
 import { readLastMessage } from './last-message.js';
+import type { LogAccess } from './log-access.js';
 import { STREAM } from './names.js';
 import type { StoredMessage } from './stored-message.js';
 

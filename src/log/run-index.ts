@@ -2,7 +2,7 @@ import type { KV } from '@nats-io/kv';
 import { BridgeError } from '../errors.js';
 import { asUnavailable } from './as-unavailable.js';
 import { type BucketReader, createBucketReader, KEYS_AT_ONCE } from './bucket-reader.js';
-import type { LogAccess } from './create-log-reader.js';
+import type { LogAccess } from './log-access.js';
 import { RUNS_BUCKET } from './names.js';
 import { decodeRunRecord, encodeRunRecord, type RunRecord } from './run-record.js';
 

@@ -8,6 +8,7 @@ import {
 
 /** A Subscribe call that reads only when asked to; until then it holds 64 KiB (HTTP/2's window). */
 export interface RawSubscriber extends AsyncDisposable {
+  /** Leaving it stops the reading; another one goes on where it was left. */
   responses(): AsyncIterable<SubscribeResponse>;
 }
 
@@ -27,9 +28,9 @@ export function subscribeRaw(
   frame.writeUInt32BE(body.length, 1);
   frame.set(body, 5);
   stream.end(frame);
+  let rest = Buffer.alloc(0);
   return {
     responses: async function* () {
-      let rest = Buffer.alloc(0);
       // Reading one frame must not end the stream.
       for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
         rest = Buffer.concat([rest, chunk]);
