@@ -9,7 +9,8 @@ import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jets
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { connectBridge } from '../../src/client/connect-bridge.js';
 import { BridgeError } from '../../src/errors.js';
-import { createLogReader, type LogAccess } from '../../src/log/create-log-reader.js';
+import { createLogReader } from '../../src/log/create-log-reader.js';
+import type { LogAccess } from '../../src/log/log-access.js';
 import type { LogReader } from '../../src/log/log-reader.js';
 import { STREAM } from '../../src/log/names.js';
 import type { KnownRun } from '../../src/serve/run-lookup.js';
