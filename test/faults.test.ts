@@ -15,6 +15,7 @@ import {
   verdictOf,
 } from './support/gateway.js';
 import { ingestBytes } from './support/ingest-bytes.js';
+import { untilHandlesInterrupt } from './support/signal-handler.js';
 
 const HEADER = '{"type":"hep_header","hep":"v1","fah":"1","session":"s"}';
 const DELTA = '{"type":"message_delta","turn_id":1,"delta":"hi"}';
@@ -60,6 +61,7 @@ describe('a gateway whose private nats-server is killed', () => {
     for await (const { event } of client.subscribe({ target: { case: 'runId', value: runId } })) {
       if (event.payload.case === 'agentStart') break;
     }
+    await untilHandlesInterrupt(dataDir, runId);
     process.kill(serverPid(dataDir), 'SIGKILL');
     await client.cancelRun({ runId, requestId: '0b9c1f6e-7b0e-4b5e-9d59-3f1f0f8f7c11' });
     const events = await eventsOf(client, runId);

@@ -14,6 +14,7 @@ import {
   verdictOf,
 } from './support/gateway.js';
 import { ingestBytes } from './support/ingest-bytes.js';
+import { untilHandlesInterrupt } from './support/signal-handler.js';
 
 let bridge: TestGateway;
 let client: BridgeClient;
@@ -105,6 +106,7 @@ describe('a child from a profile', () => {
   it('gets exactly one SIGINT from two cancels at once (c11)', async () => {
     const runId = await start('c11');
     await untilEvent(runId, 'agentStart');
+    await untilHandlesInterrupt(bridge.dataDir, runId);
     await Promise.all([cancel(runId), cancel(runId)]);
     const events = await eventsOf(client, runId);
     const kinds = kindsOf(events);
@@ -202,6 +204,7 @@ describe('StartRun and CancelRun', () => {
   it('answer the same to the same cancel request, and OK to one after the end', async () => {
     const runId = await start('c11');
     await untilEvent(runId, 'agentStart');
+    await untilHandlesInterrupt(bridge.dataDir, runId);
     const requestId = uuidv4();
     const sequence = await cancel(runId, requestId);
     expect(await cancel(runId, requestId)).toBe(sequence);
@@ -211,7 +214,7 @@ describe('StartRun and CancelRun', () => {
 
   it('end a run at its deadline with cause DEADLINE', async () => {
     const runId = uuidv7();
-    await client.startRun({ runId, profile: 'c11', deadline: { seconds: 0n, nanos: 300_000_000 } });
+    await client.startRun({ runId, profile: 'c11', deadline: { seconds: 1n, nanos: 0 } });
     const events = await eventsOf(client, runId);
     const request = events.find(({ event }) => event.payload.case === 'cancelRequested');
     expect(request?.event.payload.value).toMatchObject({ cause: 2 });
