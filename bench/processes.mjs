@@ -1,70 +1,106 @@
-// Starts the processes of a row, and says what they took: CPU seconds and peak memory of each.
+// Starts the processes of a row, says what they took, and ends them all by their ids.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const TICKS_A_SECOND = 100;
+const SAMPLE_MS = 20;
+const ORDERLY_END_MS = 10_000;
 
-/**
- * `stdin` is a file's path, or undefined. Call `usage` before it has been ended: it reads /proc.
- */
-export function start(command, args, { stdin, env = {} } = {}) {
+/** Those that were started and have not ended. */
+const live = new Set();
+
+/** `stdin` is a file's path, or undefined. */
+export function start(command, args, { stdin } = {}) {
   const input = stdin === undefined ? 'ignore' : openSync(stdin, 'r');
-  const child = spawn(command, args, {
-    stdio: [input, 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
-  });
+  const child = spawn(command, args, { stdio: [input, 'pipe', 'pipe'] });
   if (stdin !== undefined) closeSync(input);
   let stdout = '';
   let stderr = '';
   let peak = { cpuSeconds: 0, rssBytes: 0 };
+  const firstLine = deferred();
+  firstLine.promise.catch(() => {});
   child.stdout.setEncoding('utf8').on('data', (text) => {
     stdout += text;
+    const end = stdout.indexOf('\n');
+    if (end >= 0) firstLine.resolve({ line: stdout.slice(0, end), atMs: Date.now() });
   });
   child.stderr.setEncoding('utf8').on('data', (text) => {
     stderr = (stderr + text).slice(-4_000);
   });
   const closed = once(child, 'close');
-  const sampler = setInterval(() => sample(), 50);
-  function sample() {
+  const sample = () => {
     peak = usageOf(child.pid) ?? peak;
-  }
-  closed.then(() => clearInterval(sampler));
+  };
+  const sampler = setInterval(sample, SAMPLE_MS);
+  const over = closed
+    .catch((error) => {
+      stderr += error.message;
+    })
+    .then(() => {
+      clearInterval(sampler);
+      live.delete(started);
+      firstLine.reject(new Error(`${command} ended: ${stderr}`));
+    });
 
-  return {
+  const started = {
     pid: child.pid,
-    /** The first line that it prints. */
-    async firstLine() {
-      while (!stdout.includes('\n')) {
-        if (child.exitCode !== null) throw new Error(`${command} ended: ${stderr}`);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      return stdout.slice(0, stdout.indexOf('\n'));
-    },
+    /** The first line that it prints, with the time at which it came. */
+    firstLine: () => firstLine.promise,
     /** What it printed, once it has ended; an exit code other than 0 is an error. */
     async result() {
-      const [code] = await closed;
-      if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${stderr}`);
-      return stdout;
+      await over;
+      if (child.exitCode === 0) return stdout;
+      const how = child.exitCode ?? child.signalCode;
+      throw new Error(`${command} ${args.join(' ')} ended with ${how}: ${stderr}`);
     },
+    /** CPU and memory as last seen: up to SAMPLE_MS before its end. */
     usage() {
       sample();
       return peak;
     },
+    /** Ends it in order, and by force after a while, then with its children. */
     async end(signal = 'SIGTERM') {
-      sample();
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      await closed;
-      return peak;
+      if (child.exitCode === null && child.signalCode === null) {
+        const children = childrenOf(child.pid);
+        child.kill(signal);
+        const force = setTimeout(() => {
+          for (const pid of [child.pid, ...children]) kill(pid);
+        }, ORDERLY_END_MS);
+        await over;
+        clearTimeout(force);
+      }
+      await over;
     },
   };
+  live.add(started);
+  return started;
+}
+
+/** Ends whatever a row that failed has left. */
+export async function endAll() {
+  await Promise.all([...live].map((started) => started.end()));
+}
+
+/** Rejects once `ms` have passed and `work` has not ended. */
+export async function within(ms, what, work) {
+  const abort = new AbortController();
+  const late = delay(ms, undefined, { signal: abort.signal }).then(() => {
+    throw new Error(`${what} was not done after ${ms / 1_000} s`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    abort.abort();
+    late.catch(() => {});
+  }
 }
 
 /** CPU so far and the highest resident size; undefined if the process is gone. */
 export function usageOf(pid) {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const fields = statOf(pid);
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
     const peakKib = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
     return {
@@ -74,4 +110,40 @@ export function usageOf(pid) {
   } catch {
     return undefined;
   }
+}
+
+/** Process ids of the direct children that live now. */
+export function childrenOf(pid) {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((other) => {
+    try {
+      return Number(statOf(other)[1]) === pid;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The fields of /proc/PID/stat from the state on, which is field 3 in proc(5). */
+function statOf(pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function kill(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Already gone.
+  }
+}
+
+function deferred() {
+  let resolve;
+  let reject;
+  const promise = new Promise((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
 }

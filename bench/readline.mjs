@@ -15,5 +15,7 @@ lines.on('line', (line) => {
 });
 lines.on('close', () => {
   const seconds = (performance.now() - startMs) / 1_000;
-  console.log(JSON.stringify({ events, text, seconds }));
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  const used = { cpu_seconds: (userCPUTime + systemCPUTime) / 1e6, rss_bytes: maxRSS * 1_024 };
+  console.log(JSON.stringify({ events, text, seconds, ...used }));
 });

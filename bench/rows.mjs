@@ -1,10 +1,12 @@
 // The rows of the table. Each takes the same file in, and resolves with the seconds from the first byte
-// to the last decoded frame, and with what its processes took. A wrong count is an error.
+// to the last decoded frame, with the length of the text it read, and with what its processes took. A wrong count
+// is an error.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { v7 as uuidv7 } from 'uuid';
-import { start, usageOf } from './processes.mjs';
+import { childrenOf, start, usageOf } from './processes.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const bin = (name) => join(here, 'out/bin', name);
@@ -28,8 +30,7 @@ async function bridge(file, frames, dir) {
     '--log-level',
     'warn',
   ]);
-  const { address, nats_token_file: stateFile } = JSON.parse(await serve.firstLine());
-  const natsPid = JSON.parse(readFileSync(stateFile, 'utf8')).pid;
+  const { address } = JSON.parse((await serve.firstLine()).line);
   const runId = uuidv7();
   const client = start(bin('client'), ['-addr', address, '-run', runId]);
   const pipe = start(
@@ -37,17 +38,20 @@ async function bridge(file, frames, dir) {
     [bridgeCommand, 'pipe', '--run-id', runId, '--server', address],
     { stdin: file },
   );
+  const { atMs: acceptedMs } = await pipe.firstLine();
   const result = JSON.parse(await client.result());
-  // From RunStarted on: the start of node is no part of the way.
-  const seconds = (result.end_ms - result.start_ms) / 1_000;
   await pipe.result();
+  // From RunStarted on, or from the line that says that the bridge has the run if that came first: the
+  // start of node is no part of the way.
+  const seconds = (result.end_ms - Math.min(result.start_ms, acceptedMs)) / 1_000;
   // RunStarted and RunFinished come on top.
   expectCount('bridge', result.events - 2, frames);
   expectCount('bridge, last sequence', result.last - 2, frames);
-  const nats = usageOf(natsPid);
-  const usages = [client.usage(), pipe.usage(), await serve.end(), nats];
+  const ofBridge = [serve.pid, ...childrenOf(serve.pid)].map(usageOf);
+  const usages = [ownUsage(result), pipe.usage(), ...ofBridge];
+  await serve.end();
   rmSync(dataDir, { recursive: true, force: true });
-  return total(seconds, usages);
+  return total(seconds, result.text, usages);
 }
 
 /** The hand-written Go pipeline on a nats-server of its own; `batch` events a message. */
@@ -68,16 +72,18 @@ async function goPipeline(file, frames, dir, batch) {
   // It begins to read when its first client is there.
   const flags = ['gateway', '-nats', url, '-batch', String(batch)];
   const gateway = start(bin('pipeline'), flags, { stdin: file });
-  const address = await gateway.firstLine();
+  const { line: address } = await gateway.firstLine();
   const client = start(bin('pipeline'), ['client', '-addr', address, '-events', String(frames)]);
   const startMs = Date.now();
   const result = JSON.parse(await client.result());
   const seconds = (result.end_ms - startMs) / 1_000;
   expectCount('pipeline', result.events, frames);
   expectCount('pipeline, last sequence', result.last, frames);
-  const usages = [client.usage(), await gateway.end('SIGKILL'), await nats.end()];
+  const usages = [ownUsage(result), gateway.usage(), nats.usage()];
+  await gateway.end('SIGKILL');
+  await nats.end();
   rmSync(store, { recursive: true, force: true });
-  return total(seconds, usages);
+  return total(seconds, result.text, usages);
 }
 
 const pipeline = (file, frames, dir) => goPipeline(file, frames, dir, 1);
@@ -85,10 +91,9 @@ const pipeline64 = (file, frames, dir) => goPipeline(file, frames, dir, 64);
 
 /** One process that reads the file alone, and times itself. */
 async function alone(name, command, args, frames) {
-  const child = start(command, args);
-  const { events, seconds } = JSON.parse(await child.result());
-  expectCount(name, events, frames);
-  return total(seconds, [child.usage()]);
+  const result = JSON.parse(await start(command, args).result());
+  expectCount(name, result.events, frames);
+  return total(result.seconds, result.text, [ownUsage(result)]);
 }
 
 const goJson = (file, frames) => alone('go json', bin('gojson'), [file], frames);
@@ -103,14 +108,20 @@ async function natsUrl(dir) {
     const name = readdirSync(dir).find((entry) => entry.endsWith('.ports'));
     const text = name === undefined ? '' : readFileSync(join(dir, name), 'utf8');
     if (text.endsWith('}')) return JSON.parse(text).nats[0];
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await delay(10);
   }
 }
 
-function total(seconds, usages) {
+/** What a program of the benchmark says of itself as its last act. */
+function ownUsage({ cpu_seconds: cpuSeconds, rss_bytes: rssBytes }) {
+  return { cpuSeconds, rssBytes };
+}
+
+function total(seconds, text, usages) {
   const known = usages.filter((usage) => usage !== undefined);
   return {
     seconds,
+    text,
     cpuSeconds: known.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0),
     rssBytes: known.reduce((sum, { rssBytes }) => sum + rssBytes, 0),
   };

@@ -1,6 +1,6 @@
 // Command client reads one run from a bridge with the SDK and decodes every event. It prints, as JSON,
-// how many there were, the last sequence, and the Unix times in milliseconds of the first (RunStarted, which
-// is there before the source is read) and of the last (RunFinished).
+// how many there were, the last sequence, the Unix times in milliseconds of the first (RunStarted, which
+// is there before the source is read) and of the last (RunFinished), and its own CPU and memory.
 package main
 
 import (
@@ -11,8 +11,18 @@ import (
 	"os"
 	"time"
 
+	"github.com/hep-bridge/hep-bridge/bench/go/usage"
 	"github.com/hep-bridge/hep-bridge/go/hepbridge"
 )
+
+type result struct {
+	Events  int   `json:"events"`
+	Last    int64 `json:"last"`
+	Text    int   `json:"text"`
+	StartMS int64 `json:"start_ms"`
+	EndMS   int64 `json:"end_ms"`
+	usage.Usage
+}
 
 func main() {
 	addr := flag.String("addr", "", "address of the bridge")
@@ -22,20 +32,23 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	events, text, last, startMS := 0, 0, int64(0), int64(0)
+	var got result
 	for event, err := range client.Run(*runID).Events(context.Background(), hepbridge.WaitForRun(time.Minute)) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if events == 0 {
-			startMS = time.Now().UnixMilli()
+		if got.Events == 0 {
+			got.StartMS = time.Now().UnixMilli()
 		}
-		events++
-		last = event.GetSequence()
-		text += len(event.GetMessageDelta().GetDelta())
+		got.Events++
+		got.Last = event.GetSequence()
+		got.Text += len(event.GetMessageDelta().GetDelta())
 	}
-	result := map[string]any{"events": events, "last": last, "text": text, "start_ms": startMS, "end_ms": time.Now().UnixMilli()}
-	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
+	got.EndMS = time.Now().UnixMilli()
+	if got.Usage, err = usage.Self(); err != nil {
+		log.Fatal(err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(got); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hep-bridge/hep-bridge/bench/go/frame"
+	"github.com/hep-bridge/hep-bridge/bench/go/usage"
 )
 
 func main() {
@@ -49,5 +50,11 @@ func main() {
 	if err := lines.Err(); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("{\"events\":%d,\"text\":%d,\"seconds\":%.6f}\n", events, text, time.Since(start).Seconds())
+	seconds := time.Since(start).Seconds()
+	used, err := usage.Self()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("{\"events\":%d,\"text\":%d,\"seconds\":%.6f,\"cpu_seconds\":%.6f,\"rss_bytes\":%d}\n",
+		events, text, seconds, used.CPUSeconds, used.RSSBytes)
 }

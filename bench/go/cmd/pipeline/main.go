@@ -1,7 +1,8 @@
 // Command pipeline is what an experienced Go engineer writes by hand in an afternoon: a scanner and
 // encoding/json on the agent's stdout, nats.go's asynchronous publish to JetStream, and a grpc-go server
 // that streams the consumer's messages to a client. With -batch 1, the usual form, one event is one
-// message all the way; with -batch 64 events travel together and are encoded once, as a tuned one does.
+// message all the way. With -batch 64, the tuned form, events travel together, JSON is decoded once into one
+// struct instead of twice, and the stored bytes are passed on to the client as they are (see raw.go).
 //
 //	pipeline gateway -nats URL -listen ADDR -batch N < FILE
 //	pipeline client -addr ADDR -events N
@@ -29,10 +30,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/hep-bridge/hep-bridge/bench/go/frame"
+	"github.com/hep-bridge/hep-bridge/bench/go/usage"
 	bridgev1 "github.com/hep-bridge/hep-bridge/gen/go/hep/bridge/v1"
 	eventv1 "github.com/hep-bridge/hep-bridge/gen/go/hep/event/v1"
-	framev1 "github.com/hep-bridge/hep-bridge/gen/go/hep/frame/v1"
 )
 
 const (
@@ -70,12 +70,14 @@ func main() {
 type service struct {
 	bridgev1.UnimplementedEventServiceServer
 	js jetstream.JetStream
+	// tuned: the stored bytes go out as they are.
+	tuned bool
 	// subscribed is closed when the first client is there.
 	subscribed chan struct{}
 	once       sync.Once
 }
 
-// Subscribe sends each message of the stream as it comes, decoded and encoded again as grpc-go does.
+// Subscribe sends each message of the stream as it comes, decoded and encoded again unless tuned.
 func (s *service) Subscribe(_ *bridgev1.SubscribeRequest, out grpc.ServerStreamingServer[bridgev1.SubscribeResponse]) error {
 	consumer, err := s.js.OrderedConsumer(out.Context(), stream, jetstream.OrderedConsumerConfig{})
 	if err != nil {
@@ -91,6 +93,12 @@ func (s *service) Subscribe(_ *bridgev1.SubscribeRequest, out grpc.ServerStreami
 		message, err := messages.Next(jetstream.NextContext(out.Context()))
 		if err != nil {
 			return err
+		}
+		if s.tuned {
+			if err := out.SendMsg(rawBatch(message.Data())); err != nil {
+				return err
+			}
+			continue
 		}
 		batch := &eventv1.EventBatch{}
 		if err := proto.Unmarshal(message.Data(), batch); err != nil {
@@ -119,8 +127,8 @@ func gateway(url, addr string, batch int) error {
 	if err != nil {
 		return err
 	}
-	server := grpc.NewServer()
-	events := &service{js: js, subscribed: make(chan struct{})}
+	server := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}))
+	events := &service{js: js, tuned: batch > 1, subscribed: make(chan struct{})}
 	bridgev1.RegisterEventServiceServer(server, events)
 	go func() { log.Fatal(server.Serve(listener)) }()
 	fmt.Println(listener.Addr())
@@ -148,8 +156,12 @@ func publish(js jetstream.JetStream, size int) error {
 		_, err = js.PublishAsync(subject, body)
 		return err
 	}
+	decodeLine := decode
+	if size > 1 {
+		decodeLine = decodeOnce
+	}
 	for sequence := int64(1); lines.Scan(); sequence++ {
-		event, err := decode(lines.Bytes(), sequence)
+		event, err := decodeLine(lines.Bytes(), sequence)
 		if err != nil {
 			return err
 		}
@@ -165,34 +177,6 @@ func publish(js jetstream.JetStream, size int) error {
 	}
 	<-js.PublishAsyncComplete()
 	return lines.Err()
-}
-
-func decode(line []byte, sequence int64) (*eventv1.Event, error) {
-	decoded, err := frame.Decode(line)
-	if err != nil {
-		return nil, err
-	}
-	event := &eventv1.Event{Sequence: sequence}
-	switch f := decoded.(type) {
-	case *frame.Header:
-		event.Payload = &eventv1.Event_HepHeader{HepHeader: &framev1.HepHeader{Hep: f.Hep, Fah: f.Fah, Session: f.Session}}
-	case *frame.AgentStart:
-		event.Payload = &eventv1.Event_AgentStart{AgentStart: &framev1.AgentStart{TurnId: f.TurnID}}
-	case *frame.MessageDelta:
-		event.Payload = &eventv1.Event_MessageDelta{MessageDelta: &framev1.MessageDelta{TurnId: f.TurnID, Delta: f.Delta}}
-	case *frame.ToolStart:
-		event.Payload = &eventv1.Event_ToolStart{ToolStart: &framev1.ToolStart{TurnId: f.TurnID, Id: f.ID, Name: f.Name, ArgsSummary: f.ArgsSummary}}
-	case *frame.ToolDelta:
-		event.Payload = &eventv1.Event_ToolDelta{ToolDelta: &framev1.ToolDelta{TurnId: f.TurnID, Id: f.ID, Update: f.Update}}
-	case *frame.TurnDone:
-		done := &framev1.TurnDone{TurnId: f.TurnID, Message: f.Message, StopReason: f.StopReason}
-		done.Usage = &framev1.Usage{Input: &f.Usage.Input, Output: &f.Usage.Output, Cost: &f.Usage.Cost}
-		for _, r := range f.ToolResults {
-			done.ToolResults = append(done.ToolResults, &framev1.ToolResult{Id: r.ID, Name: r.Name, Ok: r.OK, Text: r.Text})
-		}
-		event.Payload = &eventv1.Event_TurnDone{TurnDone: done}
-	}
-	return event, nil
 }
 
 func client(addr string, wanted int) error {
@@ -220,6 +204,12 @@ func client(addr string, wanted int) error {
 			}
 		}
 	}
-	result := map[string]any{"events": events, "last": last, "text": text, "end_ms": time.Now().UnixMilli()}
+	endMS := time.Now().UnixMilli()
+	used, err := usage.Self()
+	if err != nil {
+		return err
+	}
+	result := map[string]any{"events": events, "last": last, "text": text, "end_ms": endMS,
+		"cpu_seconds": used.CPUSeconds, "rss_bytes": used.RSSBytes}
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
