@@ -29,6 +29,7 @@ export function start(command, args, { stdin } = {}) {
   child.stderr.setEncoding('utf8').on('data', (text) => {
     stderr = (stderr + text).slice(-4_000);
   });
+  let ending;
   const closed = once(child, 'close');
   const sample = () => {
     peak = usageOf(child.pid) ?? peak;
@@ -60,22 +61,30 @@ export function start(command, args, { stdin } = {}) {
       sample();
       return peak;
     },
-    /** Ends it in order, and by force after a while, then with its children. */
-    async end(signal = 'SIGTERM') {
-      if (child.exitCode === null && child.signalCode === null) {
-        const children = childrenOf(child.pid);
-        child.kill(signal);
-        const force = setTimeout(() => {
-          for (const pid of [child.pid, ...children]) kill(pid);
-        }, ORDERLY_END_MS);
-        await over;
-        clearTimeout(force);
-      }
-      await over;
+    /** Ends it in order, by force after a while; its children end with it. Safe twice. */
+    end(signal = 'SIGTERM') {
+      ending ??= endWithChildren(child, signal, over);
+      return ending;
     },
   };
   live.add(started);
   return started;
+}
+
+async function endWithChildren(child, signal, over) {
+  const running = child.exitCode === null && child.signalCode === null;
+  if (running && child.pid !== undefined) {
+    const children = childrenOf(child.pid).map((pid) => ({ pid, born: bornAt(pid) }));
+    child.kill(signal);
+    const force = setTimeout(() => child.kill('SIGKILL'), ORDERLY_END_MS);
+    await over;
+    clearTimeout(force);
+    for (const { pid, born } of children) {
+      // A child that is gone may have left its id to a stranger.
+      if (born !== undefined && bornAt(pid) === born) process.kill(pid, 'SIGKILL');
+    }
+  }
+  await over;
 }
 
 /** Ends whatever a row that failed has left. */
@@ -130,11 +139,12 @@ function statOf(pid) {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-function kill(pid) {
+/** When it was started, in clock ticks; undefined if it is gone. */
+function bornAt(pid) {
   try {
-    process.kill(pid, 'SIGKILL');
+    return statOf(pid)[19];
   } catch {
-    // Already gone.
+    return undefined;
   }
 }
 
