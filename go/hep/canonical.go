@@ -1,6 +1,7 @@
 package hep
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strconv"
@@ -48,12 +49,12 @@ func AppendCanonicalText(dst []byte, event *eventv1.Event) ([]byte, error) {
 		w.text(`,"id":`, payload.ToolDelta.GetId())
 		w.text(`,"update":`, payload.ToolDelta.GetUpdate())
 	case *eventv1.Event_ToolLiveness:
-		w.toolLiveness(payload.ToolLiveness)
+		w.toolLiveness(cmp.Or(payload.ToolLiveness, &framev1.ToolLiveness{}))
 	case *eventv1.Event_TurnDone:
 		if cost := payload.TurnDone.GetUsage().GetCost(); math.IsNaN(cost) || math.IsInf(cost, 0) {
 			return dst, ErrNoCanonicalText
 		}
-		w.turnDone(payload.TurnDone)
+		w.turnDone(cmp.Or(payload.TurnDone, &framev1.TurnDone{}))
 	case *eventv1.Event_TurnError:
 		w.beginTurn("turn_error", payload.TurnError.GetTurnId())
 		w.text(`,"error":`, payload.TurnError.GetError())
@@ -64,7 +65,8 @@ func AppendCanonicalText(dst []byte, event *eventv1.Event) ([]byte, error) {
 		w.beginTurn("compaction_start", payload.CompactionStart.GetTurnId())
 	case *eventv1.Event_CompactionEnd:
 		w.beginTurn("compaction_end", payload.CompactionEnd.GetTurnId())
-		w.optional(`,"tokens_freed":`, payload.CompactionEnd.TokensFreed)
+		frame := cmp.Or(payload.CompactionEnd, &framev1.CompactionEnd{})
+		w.optional(`,"tokens_freed":`, frame.TokensFreed)
 	default:
 		return dst, ErrNoCanonicalText
 	}

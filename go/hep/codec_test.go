@@ -1,9 +1,9 @@
 package hep_test
 
 import (
-	"bytes"
 	"errors"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,14 +72,6 @@ func TestLineNeverGuesses(t *testing.T) {
 	}
 }
 
-func TestSourceWriterRefusesOversizeLine(t *testing.T) {
-	writer := hep.NewSourceWriter(&bytes.Buffer{})
-	oversize := &eventv1.Event{Payload: &eventv1.Event_OversizeLine{OversizeLine: &eventv1.OversizeLine{}}}
-	if err := writer.Write(oversize, 1); !errors.Is(err, hep.ErrNoLine) {
-		t.Errorf("%v, want ErrNoLine", err)
-	}
-}
-
 func TestCheckHeader(t *testing.T) {
 	const ok = eventv1.OutcomeReason_OUTCOME_REASON_UNSPECIFIED
 	const unsupported = eventv1.OutcomeReason_OUTCOME_REASON_HEADER_UNSUPPORTED
@@ -98,48 +90,71 @@ func TestCheckHeader(t *testing.T) {
 	}
 }
 
-func TestFold(t *testing.T) {
-	var fold hep.Fold
-	for _, line := range []string{
-		`{"type":"hep_header","hep":"v1","fah":"1","session":"s"}`,
-		`{"type":"message_start","turn_id":1,"role":"assistant"}`,
-		`{"type":"message_delta","turn_id":1,"delta":"given up"}`,
-		`{"type":"message_start","turn_id":1,"role":"assistant"}`,
-		`{"type":"message_delta","turn_id":1,"delta":"a"}`,
-		`{"type":"message_delta","turn_id":1,"delta":"b"}`,
-		`{"type":"tool_start","turn_id":1,"id":"c","name":"bash","args_summary":""}`,
-		`{"type":"tool_delta","turn_id":1,"id":"c","update":"one"}`,
-		`{"type":"tool_delta","turn_id":1,"id":"c","update":"one two"}`,
+func TestCanonicalTextOfAFrameWithoutMessageIsThatOfAnEmptyOne(t *testing.T) {
+	for want, event := range map[string]*eventv1.Event{
+		`{"type":"message_delta","turn_id":0,"delta":""}`:                                  {Payload: &eventv1.Event_MessageDelta{}},
+		`{"type":"tool_liveness","turn_id":0,"id":"","name":"","action":""}`:               {Payload: &eventv1.Event_ToolLiveness{}},
+		`{"type":"turn_done","turn_id":0,"message":"","tool_results":[],"stop_reason":""}`: {Payload: &eventv1.Event_TurnDone{}},
+		`{"type":"compaction_end","turn_id":0}`:                                            {Payload: &eventv1.Event_CompactionEnd{}},
 	} {
-		fold.Apply(hep.DecodeLine([]byte(line)))
+		if line, err := hep.Line(event, hep.CanonicalForm); string(line) != want || err != nil {
+			t.Errorf("%s, %v, want %s", line, err, want)
+		}
 	}
-	if fold.Session != "s" || fold.Turn != 1 || fold.Text != "ab" {
-		t.Errorf("session %q, turn %d, text %q", fold.Session, fold.Turn, fold.Text)
+}
+
+func TestAnEmptyLineIsALine(t *testing.T) {
+	event := &eventv1.Event{Payload: &eventv1.Event_MalformedLine{}}
+	if line, err := hep.Line(event, hep.CanonicalForm); line == nil || len(line) != 0 || err != nil {
+		t.Errorf("%v, %v, want an empty line", line, err)
 	}
-	if len(fold.Tools) != 1 || fold.Tools[0].Update != "one two" || fold.Tools[0].Name != "bash" {
-		t.Errorf("tools %v", fold.Tools)
+}
+
+func TestUnknownKeysAreNotKept(t *testing.T) {
+	text := []byte(`{"type":"cancelled","turn_id":1`)
+	for i := range 100_000 {
+		text = append(strconv.AppendInt(append(text, `,"k`...), int64(i), 10), `":0`...)
 	}
-	fold.Apply(hep.DecodeLine([]byte(`{"type":"turn_done","turn_id":1,"message":"ab","tool_results":[],"usage":{"input":1,"output":2,"cost":0.5},"stop_reason":"stop"}`)))
-	if fold.Turn != 0 || fold.Text != "" || fold.Tools != nil || fold.LastTurn.GetMessage() != "ab" || fold.Input != 1 {
-		t.Errorf("after the round: %+v", fold)
+	text = append(text, '}')
+	if allocs := testing.AllocsPerRun(1, func() { hep.DecodeLine(text) }); allocs > 50 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+func benchmarkLines() map[string][]byte {
+	return map[string][]byte{
+		"delta":    []byte(`{"type":"message_delta","turn_id":1,"delta":"` + strings.Repeat("x", 52) + `"}`),
+		"escapes":  []byte(`{"type":"message_delta","turn_id":1,"delta":"` + strings.Repeat(`a\n\"é`, 10) + `"}`),
+		"turnDone": []byte(`{"type":"turn_done","turn_id":1,"message":"` + strings.Repeat("x", 500) + `","tool_results":[{"id":"call_7","name":"bash","ok":true,"text":"` + strings.Repeat("y", 2000) + `"}],"usage":{"input":812,"output":46,"cost":0.0125},"stop_reason":"toolUse"}`),
+		"noise":    []byte(`npm warn deprecated inflight@1.0.6: this module is not supported`),
 	}
 }
 
 func BenchmarkDecodeLine(b *testing.B) {
-	line := []byte(`{"type":"message_delta","turn_id":1,"delta":"` + strings.Repeat("x", 52) + `"}`)
-	b.SetBytes(int64(len(line)))
-	b.ReportAllocs()
-	for b.Loop() {
-		hep.DecodeLine(line)
+	for name, line := range benchmarkLines() {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(line)))
+			b.ReportAllocs()
+			for b.Loop() {
+				hep.DecodeLine(line)
+			}
+		})
 	}
 }
 
-func BenchmarkCanonicalText(b *testing.B) {
-	line := []byte(`{"type":"message_delta","turn_id":1,"delta":"` + strings.Repeat("x", 52) + `"}`)
-	event := hep.DecodeLine(line)
-	var text []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		text, _ = hep.AppendCanonicalText(text[:0], event)
+func BenchmarkAppendCanonicalText(b *testing.B) {
+	for name, line := range benchmarkLines() {
+		event := hep.DecodeLine(line)
+		text, err := hep.CanonicalText(event)
+		if err != nil {
+			continue
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				text, _ = hep.AppendCanonicalText(text[:0], event)
+			}
+		})
 	}
 }

@@ -39,10 +39,10 @@ func IsBlank(line []byte) bool {
 func decode(line []byte, from int) *eventv1.Event {
 	start := skipWhitespace(line, from)
 	isObject := start < len(line) && line[start] == '{'
-	var values map[string][]byte
+	var members []member
 	var next int
 	if isObject {
-		values, next = scanObject(line, start)
+		members, next = scanObject(line, start)
 	} else {
 		next = skipValue(line, start)
 	}
@@ -57,12 +57,12 @@ func decode(line []byte, from int) *eventv1.Event {
 	case !isObject:
 		return notAFrame(line, "JSON "+jsonKind(line[start])+", not an object")
 	}
-	return decodeObject(line, values)
+	return decodeObject(line, members)
 }
 
-func decodeObject(line []byte, values map[string][]byte) *eventv1.Event {
-	value, ok := values["type"]
-	if !ok {
+func decodeObject(line []byte, members []member) *eventv1.Event {
+	value := findMember(members, "type")
+	if value == nil {
 		return notAFrame(line, "no key type")
 	}
 	if kind := jsonKind(value[0]); kind != "string" {
@@ -72,15 +72,20 @@ func decodeObject(line []byte, values map[string][]byte) *eventv1.Event {
 		return notAFrame(line, "type is empty")
 	}
 	var found report
-	frame := &fields{values: values, report: &found}
+	frame := &fields{members: members, report: &found}
 	event := &eventv1.Event{}
 	readFrame(event, found.text(value[1:len(value)-1]), frame)
 	event.LossyText = found.lossyText
 	event.Violations = found.finish()
-	if canonical, err := CanonicalText(event); found.lossyText || err != nil || !bytes.Equal(canonical, line) {
+	if found.lossyText || !isCanonical(line, event) {
 		event.Line = line
 	}
 	return event
+}
+
+func isCanonical(line []byte, event *eventv1.Event) bool {
+	text, err := AppendCanonicalText(make([]byte, 0, len(line)), event)
+	return err == nil && bytes.Equal(text, line)
 }
 
 func notJSON(line []byte, offset int) *eventv1.Event {

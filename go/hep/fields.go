@@ -47,19 +47,25 @@ func (r *report) text(inside []byte) string {
 	return text
 }
 
-// fields is one object of a frame, scanned: the values of the catalogue's keys by key.
+// member is a key of the catalogue with its value as it stands in the line.
+type member struct {
+	key   string
+	value []byte
+}
+
+// fields is one object of a frame, scanned.
 type fields struct {
-	values map[string][]byte
-	prefix string // before a key in a violation's path, e.g. "usage."
-	report *report
+	members []member // of the catalogue's keys only
+	prefix  string   // before a key in a violation's path, e.g. "usage."
+	report  *report
 }
 
 // scanObject reads the object at at; of duplicate keys the last wins. next is as skipValue returns it.
-func scanObject(b []byte, at int) (values map[string][]byte, next int) {
-	values = make(map[string][]byte, 8)
+func scanObject(b []byte, at int) (members []member, next int) {
+	members = make([]member, 0, 8)
 	key := skipWhitespace(b, at+1)
 	if key < len(b) && b[key] == '}' {
-		return values, key + 1
+		return members, key + 1
 	}
 	for {
 		value := skipKey(b, key)
@@ -70,13 +76,12 @@ func scanObject(b []byte, at int) (values map[string][]byte, next int) {
 		if after < 0 {
 			return nil, after
 		}
-		name, lossy := decodeString(b[key+1 : skipString(b, key)-1])
-		if !lossy {
-			values[name] = b[value:after]
+		if name := knownKey(b[key+1 : skipString(b, key)-1]); name != "" {
+			members = setMember(members, name, b[value:after])
 		}
 		next = skipWhitespace(b, after)
 		if next < len(b) && b[next] == '}' {
-			return values, next + 1
+			return members, next + 1
 		}
 		if next >= len(b) || b[next] != ',' {
 			return nil, ^next
@@ -85,16 +90,35 @@ func scanObject(b []byte, at int) (values map[string][]byte, next int) {
 	}
 }
 
+func setMember(members []member, key string, value []byte) []member {
+	for i := range members {
+		if members[i].key == key {
+			members[i].value = value
+			return members
+		}
+	}
+	return append(members, member{key, value})
+}
+
+func findMember(members []member, key string) []byte {
+	for i := range members {
+		if members[i].key == key {
+			return members[i].value
+		}
+	}
+	return nil
+}
+
 // inner scans an object inside of f.
 func (f *fields) inner(value []byte, prefix string) *fields {
-	values, _ := scanObject(value, 0)
-	return &fields{values: values, prefix: prefix, report: f.report}
+	members, _ := scanObject(value, 0)
+	return &fields{members: members, prefix: prefix, report: f.report}
 }
 
 // value returns the value of a key, nil if it is absent or of another kind, which it reports.
 func (f *fields) value(key, kind string, required bool) []byte {
-	value, ok := f.values[key]
-	if !ok {
+	value := findMember(f.members, key)
+	if value == nil {
 		if required {
 			f.report.add(eventv1.ProtocolViolation_RULE_MISSING, f.prefix+key, "required key is missing")
 		}

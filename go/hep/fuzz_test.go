@@ -6,26 +6,23 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
+
 	eventv1 "github.com/hep-bridge/hep-bridge/gen/go/hep/event/v1"
 	framev1 "github.com/hep-bridge/hep-bridge/gen/go/hep/frame/v1"
 	"github.com/hep-bridge/hep-bridge/go/hep"
 )
 
-// FuzzDecodeLine: any bytes become an event that gives them back, and a line is taken for JSON exactly
-// if encoding/json takes it.
+// FuzzDecodeLine: any bytes become an event that gives them back, a line is taken for JSON exactly if
+// encoding/json takes it, and the canonical text of what was read is read as the same frame.
 func FuzzDecodeLine(f *testing.F) {
 	for _, vector := range frameVectors(f) {
 		f.Add(vector.line(f))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		if hep.IsBlank(line) {
-			return
-		}
+		checkEvent(t, hep.DecodeFirstLine(line), line)
 		event := hep.DecodeLine(line)
-		got, err := hep.Line(event, hep.CanonicalForm)
-		if err != nil || !bytes.Equal(got, line) {
-			t.Errorf("line %q (%v), want %q", got, err, line)
-		}
+		checkEvent(t, event, line)
 		reason := event.GetMalformedLine().GetReason()
 		isJSON := reason != eventv1.MalformedLine_REASON_NOT_JSON &&
 			reason != eventv1.MalformedLine_REASON_INVALID_UTF8
@@ -34,6 +31,28 @@ func FuzzDecodeLine(f *testing.F) {
 			t.Errorf("%q: JSON %v, but encoding/json says %v", line, isJSON, json.Valid(line))
 		}
 	})
+}
+
+func checkEvent(t *testing.T, event *eventv1.Event, line []byte) {
+	t.Helper()
+	if _, err := proto.Marshal(event); err != nil { // text that is no UTF-8
+		t.Errorf("%q: %v", line, err)
+	}
+	if got, err := hep.Line(event, hep.CanonicalForm); err != nil || !bytes.Equal(got, line) {
+		t.Errorf("line %q (%v), want %q", got, err, line)
+	}
+	text, err := hep.CanonicalText(event)
+	if err != nil {
+		return
+	}
+	frame := hep.DecodeLine(text)
+	if len(frame.GetLine()) != 0 || frame.GetLossyText() {
+		t.Errorf("%q is not canonical to its decoder", text)
+	}
+	want := &eventv1.Event{Payload: event.GetPayload(), Violations: frame.GetViolations()}
+	if !proto.Equal(frame, want) {
+		t.Errorf("%q is read as %v, want %v", text, frame, want)
+	}
 }
 
 // FuzzCanonicalText: the canonical text of any frame decodes to that frame and needs no line.

@@ -168,6 +168,9 @@ func TestStreamsComeBackByteForByte(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if err := writer.Close(); err != nil {
+				t.Error(err)
+			}
 			if !bytes.Equal(rebuilt.Bytes(), source) {
 				t.Errorf("rebuilt\n%q\nwant\n%q", rebuilt.Bytes(), source)
 			}

@@ -1,6 +1,9 @@
 package hep
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 const replacement = '\uFFFD'
 
@@ -45,14 +48,8 @@ func decodeString(inside []byte) (text string, lossy bool) {
 	return string(out), lossy
 }
 
-func isPlain(b []byte) bool {
-	for _, c := range b {
-		if c >= utf8.RuneSelf || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
+// isPlain reports whether the text between the quotes stands for itself.
+func isPlain(b []byte) bool { return bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) }
 
 // utf8Sequence returns the length of the sequence at the start of b, whose first byte is 0x80 or
 // above. If it is ill-formed, the length is that of its maximal subpart, the bytes that one U+FFFD
