@@ -3,10 +3,12 @@ package hep_test
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
 	eventv1 "github.com/hep-bridge/hep-bridge/gen/go/hep/event/v1"
+	framev1 "github.com/hep-bridge/hep-bridge/gen/go/hep/frame/v1"
 	"github.com/hep-bridge/hep-bridge/go/hep"
 )
 
@@ -115,8 +117,10 @@ func TestFoldIsBoundedWithinARound(t *testing.T) {
 	var fold hep.Fold
 	big := strings.Repeat("x", 1<<20)
 	for i := range 40 {
-		apply(&fold, fmt.Sprintf(`{"type":"message_delta","turn_id":1,"delta":"%s"}`, big),
-			fmt.Sprintf(`{"type":"tool_delta","turn_id":1,"id":"c%d","update":"%s"}`, i, big))
+		delta := &framev1.MessageDelta{TurnId: 1, Delta: big}
+		fold.Apply(&eventv1.Event{Payload: &eventv1.Event_MessageDelta{MessageDelta: delta}})
+		update := &framev1.ToolDelta{TurnId: 1, Id: strconv.Itoa(i), Update: big}
+		fold.Apply(&eventv1.Event{Payload: &eventv1.Event_ToolDelta{ToolDelta: update}})
 	}
 	held := 0
 	for _, tool := range fold.Tools {
