@@ -15,7 +15,8 @@ var byteOrderMark = []byte{0xEF, 0xBB, 0xBF}
 // does not give the bytes back. Sequence and time are the caller's. It takes any bytes: what is no
 // frame becomes a MalformedLine. The event shares the line's memory.
 //
-// A blank line (see IsBlank) stands for no event and is not for this function.
+// A blank line (see IsBlank) is a MalformedLine here too; a stream keeps it in the next event's
+// blank_before, as long as that has room.
 func DecodeLine(line []byte) *eventv1.Event { return decode(line, 0) }
 
 // DecodeFirstLine is DecodeLine for the first line of a stream, where a byte order mark is skipped.
