@@ -309,7 +309,11 @@ type IngestOpen struct {
 	PartitionKey string `protobuf:"bytes,3,opt,name=partition_key,json=partitionKey,proto3" json:"partition_key,omitempty"`
 	// End the run as FAILED / STRICT at the first violation or line that is no frame; on resume
 	// ignored.
-	Strict        bool `protobuf:"varint,4,opt,name=strict,proto3" json:"strict,omitempty"`
+	Strict bool `protobuf:"varint,4,opt,name=strict,proto3" json:"strict,omitempty"`
+	// Cancel with cause DEADLINE after so long, more than 0; unset = none. On resume ignored.
+	Deadline *durationpb.Duration `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"`
+	// Limits; on resume ignored.
+	Policies      *RunPolicies `protobuf:"bytes,6,opt,name=policies,proto3" json:"policies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -370,6 +374,20 @@ func (x *IngestOpen) GetStrict() bool {
 		return x.Strict
 	}
 	return false
+}
+
+func (x *IngestOpen) GetDeadline() *durationpb.Duration {
+	if x != nil {
+		return x.Deadline
+	}
+	return nil
+}
+
+func (x *IngestOpen) GetPolicies() *RunPolicies {
+	if x != nil {
+		return x.Policies
+	}
+	return nil
 }
 
 // Bytes at a place. Bytes that the bridge has seen already are dropped; a gap is OUT_OF_RANGE.
@@ -719,12 +737,14 @@ func (x *IngestAck) GetSequence() int64 {
 	return 0
 }
 
-// Cancel the process: SIGINT, wait, SIGTERM, wait, SIGKILL to the group. Keep reading the pipes.
+// Cancel the process: SIGINT, wait, SIGTERM, wait, SIGKILL to the group. Keep reading the pipes. While
+// that goes on another one may come, with a request_id of its own and shorter graces: then no
+// signal is sent again, and what is left of the waits is cut to the new graces.
 type IngestCancel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the request, a UUID. Do nothing for an id that is already being served.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// From SIGINT to SIGTERM. Always set.
+	// From SIGINT to SIGTERM; 0 = at once. Always set.
 	InterruptGrace *durationpb.Duration `protobuf:"bytes,2,opt,name=interrupt_grace,json=interruptGrace,proto3" json:"interrupt_grace,omitempty"`
 	// From SIGTERM to SIGKILL. Always set.
 	TerminateGrace *durationpb.Duration `protobuf:"bytes,3,opt,name=terminate_grace,json=terminateGrace,proto3" json:"terminate_grace,omitempty"`
@@ -833,7 +853,7 @@ var File_hep_bridge_v1_ingest_service_proto protoreflect.FileDescriptor
 
 const file_hep_bridge_v1_ingest_service_proto_rawDesc = "" +
 	"\n" +
-	"\"hep/bridge/v1/ingest_service.proto\x12\rhep.bridge.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1ahep/bridge/v1/notice.proto\x1a\x17hep/bridge/v1/run.proto\"\xa8\x02\n" +
+	"\"hep/bridge/v1/ingest_service.proto\x12\rhep.bridge.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1ahep/bridge/v1/notice.proto\x1a\x1ahep/bridge/v1/policy.proto\x1a\x17hep/bridge/v1/run.proto\"\xa8\x02\n" +
 	"\rIngestRequest\x12/\n" +
 	"\x04open\x18\x01 \x01(\v2\x19.hep.bridge.v1.IngestOpenH\x00R\x04open\x124\n" +
 	"\x06stdout\x18\x02 \x01(\v2\x1a.hep.bridge.v1.IngestChunkH\x00R\x06stdout\x124\n" +
@@ -847,13 +867,15 @@ const file_hep_bridge_v1_ingest_service_proto_rawDesc = "" +
 	"\x06cancel\x18\x03 \x01(\v2\x1b.hep.bridge.v1.IngestCancelH\x00R\x06cancel\x12;\n" +
 	"\bfinished\x18\x04 \x01(\v2\x1d.hep.bridge.v1.IngestFinishedH\x00R\bfinished\x125\n" +
 	"\bdraining\x18\x05 \x01(\v2\x17.hep.bridge.v1.DrainingH\x00R\bdrainingB\t\n" +
-	"\amessage\"\xda\x01\n" +
+	"\amessage\"\xc9\x02\n" +
 	"\n" +
 	"IngestOpen\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12=\n" +
 	"\x06labels\x18\x02 \x03(\v2%.hep.bridge.v1.IngestOpen.LabelsEntryR\x06labels\x12#\n" +
 	"\rpartition_key\x18\x03 \x01(\tR\fpartitionKey\x12\x16\n" +
-	"\x06strict\x18\x04 \x01(\bR\x06strict\x1a9\n" +
+	"\x06strict\x18\x04 \x01(\bR\x06strict\x125\n" +
+	"\bdeadline\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\bdeadline\x126\n" +
+	"\bpolicies\x18\x06 \x01(\v2\x1a.hep.bridge.v1.RunPoliciesR\bpolicies\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"9\n" +
@@ -922,7 +944,8 @@ var file_hep_bridge_v1_ingest_service_proto_goTypes = []any{
 	nil,                         // 10: hep.bridge.v1.IngestOpen.LabelsEntry
 	(*Draining)(nil),            // 11: hep.bridge.v1.Draining
 	(*durationpb.Duration)(nil), // 12: google.protobuf.Duration
-	(*Run)(nil),                 // 13: hep.bridge.v1.Run
+	(*RunPolicies)(nil),         // 13: hep.bridge.v1.RunPolicies
+	(*Run)(nil),                 // 14: hep.bridge.v1.Run
 }
 var file_hep_bridge_v1_ingest_service_proto_depIdxs = []int32{
 	2,  // 0: hep.bridge.v1.IngestRequest.open:type_name -> hep.bridge.v1.IngestOpen
@@ -936,17 +959,19 @@ var file_hep_bridge_v1_ingest_service_proto_depIdxs = []int32{
 	9,  // 8: hep.bridge.v1.IngestResponse.finished:type_name -> hep.bridge.v1.IngestFinished
 	11, // 9: hep.bridge.v1.IngestResponse.draining:type_name -> hep.bridge.v1.Draining
 	10, // 10: hep.bridge.v1.IngestOpen.labels:type_name -> hep.bridge.v1.IngestOpen.LabelsEntry
-	12, // 11: hep.bridge.v1.IngestOpened.reconnect_window:type_name -> google.protobuf.Duration
-	12, // 12: hep.bridge.v1.IngestCancel.interrupt_grace:type_name -> google.protobuf.Duration
-	12, // 13: hep.bridge.v1.IngestCancel.terminate_grace:type_name -> google.protobuf.Duration
-	13, // 14: hep.bridge.v1.IngestFinished.run:type_name -> hep.bridge.v1.Run
-	0,  // 15: hep.bridge.v1.IngestService.Ingest:input_type -> hep.bridge.v1.IngestRequest
-	1,  // 16: hep.bridge.v1.IngestService.Ingest:output_type -> hep.bridge.v1.IngestResponse
-	16, // [16:17] is the sub-list for method output_type
-	15, // [15:16] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	12, // 11: hep.bridge.v1.IngestOpen.deadline:type_name -> google.protobuf.Duration
+	13, // 12: hep.bridge.v1.IngestOpen.policies:type_name -> hep.bridge.v1.RunPolicies
+	12, // 13: hep.bridge.v1.IngestOpened.reconnect_window:type_name -> google.protobuf.Duration
+	12, // 14: hep.bridge.v1.IngestCancel.interrupt_grace:type_name -> google.protobuf.Duration
+	12, // 15: hep.bridge.v1.IngestCancel.terminate_grace:type_name -> google.protobuf.Duration
+	14, // 16: hep.bridge.v1.IngestFinished.run:type_name -> hep.bridge.v1.Run
+	0,  // 17: hep.bridge.v1.IngestService.Ingest:input_type -> hep.bridge.v1.IngestRequest
+	1,  // 18: hep.bridge.v1.IngestService.Ingest:output_type -> hep.bridge.v1.IngestResponse
+	18, // [18:19] is the sub-list for method output_type
+	17, // [17:18] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_hep_bridge_v1_ingest_service_proto_init() }
@@ -955,6 +980,7 @@ func file_hep_bridge_v1_ingest_service_proto_init() {
 		return
 	}
 	file_hep_bridge_v1_notice_proto_init()
+	file_hep_bridge_v1_policy_proto_init()
 	file_hep_bridge_v1_run_proto_init()
 	file_hep_bridge_v1_ingest_service_proto_msgTypes[0].OneofWrappers = []any{
 		(*IngestRequest_Open)(nil),

@@ -106,7 +106,19 @@ type Run struct {
 	// When the run was claimed. Always set.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When RunFinished was made. Unset until FINISHED.
-	FinishTime    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=finish_time,json=finishTime,proto3" json:"finish_time,omitempty"`
+	FinishTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=finish_time,json=finishTime,proto3" json:"finish_time,omitempty"`
+	// Stable id of the data directory whose gateway writes the run, or wrote it last.
+	OwnerId string `protobuf:"bytes,13,opt,name=owner_id,json=ownerId,proto3" json:"owner_id,omitempty"`
+	// Profile that it was started from; empty if the source is a client's Ingest call.
+	Profile string `protobuf:"bytes,14,opt,name=profile,proto3" json:"profile,omitempty"`
+	// When the newest committed event was observed, as far as this gateway knows. Unset = none yet.
+	LastEventTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=last_event_time,json=lastEventTime,proto3" json:"last_event_time,omitempty"`
+	// RunFinished.detail: why it ended so, for people. Empty until FINISHED.
+	Detail string `protobuf:"bytes,16,opt,name=detail,proto3" json:"detail,omitempty"`
+	// RunFinished.cancel_cause. UNSPECIFIED until FINISHED.
+	CancelCause v1.CancelCause `protobuf:"varint,17,opt,name=cancel_cause,json=cancelCause,proto3,enum=hep.event.v1.CancelCause" json:"cancel_cause,omitempty"`
+	// RunFinished.synthetic: nobody saw the process end. False until FINISHED.
+	Synthetic     bool `protobuf:"varint,18,opt,name=synthetic,proto3" json:"synthetic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -225,11 +237,53 @@ func (x *Run) GetFinishTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Run) GetOwnerId() string {
+	if x != nil {
+		return x.OwnerId
+	}
+	return ""
+}
+
+func (x *Run) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
+func (x *Run) GetLastEventTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastEventTime
+	}
+	return nil
+}
+
+func (x *Run) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *Run) GetCancelCause() v1.CancelCause {
+	if x != nil {
+		return x.CancelCause
+	}
+	return v1.CancelCause(0)
+}
+
+func (x *Run) GetSynthetic() bool {
+	if x != nil {
+		return x.Synthetic
+	}
+	return false
+}
+
 var File_hep_bridge_v1_run_proto protoreflect.FileDescriptor
 
 const file_hep_bridge_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x17hep/bridge/v1/run.proto\x12\rhep.bridge.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ahep/event/v1/outcome.proto\"\xb6\x05\n" +
+	"\x17hep/bridge/v1/run.proto\x12\rhep.bridge.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18hep/event/v1/event.proto\x1a\x1ahep/event/v1/outcome.proto\"\xa3\a\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12.\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x18.hep.bridge.v1.Run.StateR\x05state\x12/\n" +
@@ -245,7 +299,13 @@ const file_hep_bridge_v1_run_proto_rawDesc = "" +
 	"\vcreate_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vfinish_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"finishTime\x1a9\n" +
+	"finishTime\x12\x19\n" +
+	"\bowner_id\x18\r \x01(\tR\aownerId\x12\x18\n" +
+	"\aprofile\x18\x0e \x01(\tR\aprofile\x12B\n" +
+	"\x0flast_event_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\rlastEventTime\x12\x16\n" +
+	"\x06detail\x18\x10 \x01(\tR\x06detail\x12<\n" +
+	"\fcancel_cause\x18\x11 \x01(\x0e2\x19.hep.event.v1.CancelCauseR\vcancelCause\x12\x1c\n" +
+	"\tsynthetic\x18\x12 \x01(\bR\tsynthetic\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"Y\n" +
@@ -276,6 +336,7 @@ var file_hep_bridge_v1_run_proto_goTypes = []any{
 	(v1.Outcome)(0),               // 3: hep.event.v1.Outcome
 	(v1.OutcomeReason)(0),         // 4: hep.event.v1.OutcomeReason
 	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(v1.CancelCause)(0),           // 6: hep.event.v1.CancelCause
 }
 var file_hep_bridge_v1_run_proto_depIdxs = []int32{
 	0, // 0: hep.bridge.v1.Run.state:type_name -> hep.bridge.v1.Run.State
@@ -284,11 +345,13 @@ var file_hep_bridge_v1_run_proto_depIdxs = []int32{
 	2, // 3: hep.bridge.v1.Run.labels:type_name -> hep.bridge.v1.Run.LabelsEntry
 	5, // 4: hep.bridge.v1.Run.create_time:type_name -> google.protobuf.Timestamp
 	5, // 5: hep.bridge.v1.Run.finish_time:type_name -> google.protobuf.Timestamp
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	5, // 6: hep.bridge.v1.Run.last_event_time:type_name -> google.protobuf.Timestamp
+	6, // 7: hep.bridge.v1.Run.cancel_cause:type_name -> hep.event.v1.CancelCause
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_hep_bridge_v1_run_proto_init() }

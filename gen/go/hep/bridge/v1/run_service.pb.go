@@ -23,6 +23,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// How much the agent tells of its tool calls.
+type OutputMode int32
+
+const (
+	// As the profile says.
+	OutputMode_OUTPUT_MODE_UNSPECIFIED OutputMode = 0
+	// --output events: arguments of tools in short.
+	OutputMode_OUTPUT_MODE_EVENTS OutputMode = 1
+	// --output events=full: arguments of tools as JSON.
+	OutputMode_OUTPUT_MODE_EVENTS_FULL OutputMode = 2
+)
+
+// Enum value maps for OutputMode.
+var (
+	OutputMode_name = map[int32]string{
+		0: "OUTPUT_MODE_UNSPECIFIED",
+		1: "OUTPUT_MODE_EVENTS",
+		2: "OUTPUT_MODE_EVENTS_FULL",
+	}
+	OutputMode_value = map[string]int32{
+		"OUTPUT_MODE_UNSPECIFIED": 0,
+		"OUTPUT_MODE_EVENTS":      1,
+		"OUTPUT_MODE_EVENTS_FULL": 2,
+	}
+)
+
+func (x OutputMode) Enum() *OutputMode {
+	p := new(OutputMode)
+	*p = x
+	return p
+}
+
+func (x OutputMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (OutputMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_hep_bridge_v1_run_service_proto_enumTypes[0].Descriptor()
+}
+
+func (OutputMode) Type() protoreflect.EnumType {
+	return &file_hep_bridge_v1_run_service_proto_enumTypes[0]
+}
+
+func (x OutputMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use OutputMode.Descriptor instead.
+func (OutputMode) EnumDescriptor() ([]byte, []int) {
+	return file_hep_bridge_v1_run_service_proto_rawDescGZIP(), []int{0}
+}
+
 // Asks for a run.
 type StartRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -41,8 +94,16 @@ type StartRunRequest struct {
 	PartitionKey string `protobuf:"bytes,5,opt,name=partition_key,json=partitionKey,proto3" json:"partition_key,omitempty"`
 	// Values for the profile's named parameters, each as its pattern allows; all may be left out.
 	Parameters map[string]string `protobuf:"bytes,6,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Cancel with cause DEADLINE after so long, more than 0; unset = the profile's, if it has one.
-	Deadline      *durationpb.Duration `protobuf:"bytes,7,opt,name=deadline,proto3" json:"deadline,omitempty"`
+	// Cancel with cause DEADLINE after so long, more than 0; the shorter of this and the profile's
+	// holds. Unset = the profile's, if it has one.
+	Deadline *durationpb.Duration `protobuf:"bytes,7,opt,name=deadline,proto3" json:"deadline,omitempty"`
+	// Name of the harness's session to go on with or to make, as the profile's pattern allows. Must be
+	// empty for a profile that takes none.
+	Session string `protobuf:"bytes,8,opt,name=session,proto3" json:"session,omitempty"`
+	// What the agent tells; unset = as the profile says.
+	OutputMode OutputMode `protobuf:"varint,9,opt,name=output_mode,json=outputMode,proto3,enum=hep.bridge.v1.OutputMode" json:"output_mode,omitempty"`
+	// Limits; of each the stricter of this and the profile's holds.
+	Policies      *RunPolicies `protobuf:"bytes,10,opt,name=policies,proto3" json:"policies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -122,6 +183,27 @@ func (x *StartRunRequest) GetParameters() map[string]string {
 func (x *StartRunRequest) GetDeadline() *durationpb.Duration {
 	if x != nil {
 		return x.Deadline
+	}
+	return nil
+}
+
+func (x *StartRunRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *StartRunRequest) GetOutputMode() OutputMode {
+	if x != nil {
+		return x.OutputMode
+	}
+	return OutputMode_OUTPUT_MODE_UNSPECIFIED
+}
+
+func (x *StartRunRequest) GetPolicies() *RunPolicies {
+	if x != nil {
+		return x.Policies
 	}
 	return nil
 }
@@ -427,7 +509,18 @@ type CancelRunRequest struct {
 	// UUID, the idempotency key; required. The same one again asks only once.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// For people, at most 1024 bytes; may be empty.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// SIGTERM right after SIGINT; also cuts short the grace of a cancel that is under way.
+	Force bool `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
+	// From SIGINT to SIGTERM, up to 3600 s. Of several requests the shortest holds. Unset = as
+	// configured.
+	InterruptGrace *durationpb.Duration `protobuf:"bytes,5,opt,name=interrupt_grace,json=interruptGrace,proto3" json:"interrupt_grace,omitempty"`
+	// From SIGTERM to SIGKILL, up to 3600 s. Of several requests the shortest holds. Unset = as
+	// configured.
+	TerminateGrace *durationpb.Duration `protobuf:"bytes,6,opt,name=terminate_grace,json=terminateGrace,proto3" json:"terminate_grace,omitempty"`
+	// Answer when the run is over, but at most so long, up to 3600 s; then with the run as it is.
+	// Unset = answer when the request is committed.
+	Wait          *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -481,6 +574,34 @@ func (x *CancelRunRequest) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *CancelRunRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+func (x *CancelRunRequest) GetInterruptGrace() *durationpb.Duration {
+	if x != nil {
+		return x.InterruptGrace
+	}
+	return nil
+}
+
+func (x *CancelRunRequest) GetTerminateGrace() *durationpb.Duration {
+	if x != nil {
+		return x.TerminateGrace
+	}
+	return nil
+}
+
+func (x *CancelRunRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
 }
 
 // The run after the request was committed.
@@ -542,7 +663,7 @@ var File_hep_bridge_v1_run_service_proto protoreflect.FileDescriptor
 
 const file_hep_bridge_v1_run_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fhep/bridge/v1/run_service.proto\x12\rhep.bridge.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17hep/bridge/v1/run.proto\"\xc4\x03\n" +
+	"\x1fhep/bridge/v1/run_service.proto\x12\rhep.bridge.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ahep/bridge/v1/policy.proto\x1a\x17hep/bridge/v1/run.proto\"\xd2\x04\n" +
 	"\x0fStartRunRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x18\n" +
 	"\aprofile\x18\x02 \x01(\tR\aprofile\x12\x16\n" +
@@ -552,7 +673,12 @@ const file_hep_bridge_v1_run_service_proto_rawDesc = "" +
 	"\n" +
 	"parameters\x18\x06 \x03(\v2..hep.bridge.v1.StartRunRequest.ParametersEntryR\n" +
 	"parameters\x125\n" +
-	"\bdeadline\x18\a \x01(\v2\x19.google.protobuf.DurationR\bdeadline\x1a9\n" +
+	"\bdeadline\x18\a \x01(\v2\x19.google.protobuf.DurationR\bdeadline\x12\x18\n" +
+	"\asession\x18\b \x01(\tR\asession\x12:\n" +
+	"\voutput_mode\x18\t \x01(\x0e2\x19.hep.bridge.v1.OutputModeR\n" +
+	"outputMode\x126\n" +
+	"\bpolicies\x18\n" +
+	" \x01(\v2\x1a.hep.bridge.v1.RunPoliciesR\bpolicies\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a=\n" +
@@ -579,15 +705,24 @@ const file_hep_bridge_v1_run_service_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"b\n" +
 	"\x10ListRunsResponse\x12&\n" +
 	"\x04runs\x18\x01 \x03(\v2\x12.hep.bridge.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"`\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xad\x02\n" +
 	"\x10CancelRunRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x02 \x01(\tR\trequestId\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"h\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05force\x18\x04 \x01(\bR\x05force\x12B\n" +
+	"\x0finterrupt_grace\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0einterruptGrace\x12B\n" +
+	"\x0fterminate_grace\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x0eterminateGrace\x12-\n" +
+	"\x04wait\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04wait\"h\n" +
 	"\x11CancelRunResponse\x12$\n" +
 	"\x03run\x18\x01 \x01(\v2\x12.hep.bridge.v1.RunR\x03run\x12-\n" +
-	"\x12requested_sequence\x18\x02 \x01(\x03R\x11requestedSequence2\xbd\x02\n" +
+	"\x12requested_sequence\x18\x02 \x01(\x03R\x11requestedSequence*^\n" +
+	"\n" +
+	"OutputMode\x12\x1b\n" +
+	"\x17OUTPUT_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12OUTPUT_MODE_EVENTS\x10\x01\x12\x1b\n" +
+	"\x17OUTPUT_MODE_EVENTS_FULL\x10\x022\xbd\x02\n" +
 	"\n" +
 	"RunService\x12K\n" +
 	"\bStartRun\x12\x1e.hep.bridge.v1.StartRunRequest\x1a\x1f.hep.bridge.v1.StartRunResponse\x12E\n" +
@@ -607,49 +742,57 @@ func file_hep_bridge_v1_run_service_proto_rawDescGZIP() []byte {
 	return file_hep_bridge_v1_run_service_proto_rawDescData
 }
 
+var file_hep_bridge_v1_run_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_hep_bridge_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_hep_bridge_v1_run_service_proto_goTypes = []any{
-	(*StartRunRequest)(nil),       // 0: hep.bridge.v1.StartRunRequest
-	(*StartRunResponse)(nil),      // 1: hep.bridge.v1.StartRunResponse
-	(*GetRunRequest)(nil),         // 2: hep.bridge.v1.GetRunRequest
-	(*GetRunResponse)(nil),        // 3: hep.bridge.v1.GetRunResponse
-	(*ListRunsRequest)(nil),       // 4: hep.bridge.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),      // 5: hep.bridge.v1.ListRunsResponse
-	(*CancelRunRequest)(nil),      // 6: hep.bridge.v1.CancelRunRequest
-	(*CancelRunResponse)(nil),     // 7: hep.bridge.v1.CancelRunResponse
-	nil,                           // 8: hep.bridge.v1.StartRunRequest.LabelsEntry
-	nil,                           // 9: hep.bridge.v1.StartRunRequest.ParametersEntry
-	nil,                           // 10: hep.bridge.v1.ListRunsRequest.LabelsEntry
-	(*durationpb.Duration)(nil),   // 11: google.protobuf.Duration
-	(*Run)(nil),                   // 12: hep.bridge.v1.Run
-	(Run_State)(0),                // 13: hep.bridge.v1.Run.State
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
+	(OutputMode)(0),               // 0: hep.bridge.v1.OutputMode
+	(*StartRunRequest)(nil),       // 1: hep.bridge.v1.StartRunRequest
+	(*StartRunResponse)(nil),      // 2: hep.bridge.v1.StartRunResponse
+	(*GetRunRequest)(nil),         // 3: hep.bridge.v1.GetRunRequest
+	(*GetRunResponse)(nil),        // 4: hep.bridge.v1.GetRunResponse
+	(*ListRunsRequest)(nil),       // 5: hep.bridge.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),      // 6: hep.bridge.v1.ListRunsResponse
+	(*CancelRunRequest)(nil),      // 7: hep.bridge.v1.CancelRunRequest
+	(*CancelRunResponse)(nil),     // 8: hep.bridge.v1.CancelRunResponse
+	nil,                           // 9: hep.bridge.v1.StartRunRequest.LabelsEntry
+	nil,                           // 10: hep.bridge.v1.StartRunRequest.ParametersEntry
+	nil,                           // 11: hep.bridge.v1.ListRunsRequest.LabelsEntry
+	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
+	(*RunPolicies)(nil),           // 13: hep.bridge.v1.RunPolicies
+	(*Run)(nil),                   // 14: hep.bridge.v1.Run
+	(Run_State)(0),                // 15: hep.bridge.v1.Run.State
+	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
 }
 var file_hep_bridge_v1_run_service_proto_depIdxs = []int32{
-	8,  // 0: hep.bridge.v1.StartRunRequest.labels:type_name -> hep.bridge.v1.StartRunRequest.LabelsEntry
-	9,  // 1: hep.bridge.v1.StartRunRequest.parameters:type_name -> hep.bridge.v1.StartRunRequest.ParametersEntry
-	11, // 2: hep.bridge.v1.StartRunRequest.deadline:type_name -> google.protobuf.Duration
-	12, // 3: hep.bridge.v1.StartRunResponse.run:type_name -> hep.bridge.v1.Run
-	12, // 4: hep.bridge.v1.GetRunResponse.run:type_name -> hep.bridge.v1.Run
-	10, // 5: hep.bridge.v1.ListRunsRequest.labels:type_name -> hep.bridge.v1.ListRunsRequest.LabelsEntry
-	13, // 6: hep.bridge.v1.ListRunsRequest.states:type_name -> hep.bridge.v1.Run.State
-	14, // 7: hep.bridge.v1.ListRunsRequest.created_from:type_name -> google.protobuf.Timestamp
-	14, // 8: hep.bridge.v1.ListRunsRequest.created_until:type_name -> google.protobuf.Timestamp
-	12, // 9: hep.bridge.v1.ListRunsResponse.runs:type_name -> hep.bridge.v1.Run
-	12, // 10: hep.bridge.v1.CancelRunResponse.run:type_name -> hep.bridge.v1.Run
-	0,  // 11: hep.bridge.v1.RunService.StartRun:input_type -> hep.bridge.v1.StartRunRequest
-	2,  // 12: hep.bridge.v1.RunService.GetRun:input_type -> hep.bridge.v1.GetRunRequest
-	4,  // 13: hep.bridge.v1.RunService.ListRuns:input_type -> hep.bridge.v1.ListRunsRequest
-	6,  // 14: hep.bridge.v1.RunService.CancelRun:input_type -> hep.bridge.v1.CancelRunRequest
-	1,  // 15: hep.bridge.v1.RunService.StartRun:output_type -> hep.bridge.v1.StartRunResponse
-	3,  // 16: hep.bridge.v1.RunService.GetRun:output_type -> hep.bridge.v1.GetRunResponse
-	5,  // 17: hep.bridge.v1.RunService.ListRuns:output_type -> hep.bridge.v1.ListRunsResponse
-	7,  // 18: hep.bridge.v1.RunService.CancelRun:output_type -> hep.bridge.v1.CancelRunResponse
-	15, // [15:19] is the sub-list for method output_type
-	11, // [11:15] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 0: hep.bridge.v1.StartRunRequest.labels:type_name -> hep.bridge.v1.StartRunRequest.LabelsEntry
+	10, // 1: hep.bridge.v1.StartRunRequest.parameters:type_name -> hep.bridge.v1.StartRunRequest.ParametersEntry
+	12, // 2: hep.bridge.v1.StartRunRequest.deadline:type_name -> google.protobuf.Duration
+	0,  // 3: hep.bridge.v1.StartRunRequest.output_mode:type_name -> hep.bridge.v1.OutputMode
+	13, // 4: hep.bridge.v1.StartRunRequest.policies:type_name -> hep.bridge.v1.RunPolicies
+	14, // 5: hep.bridge.v1.StartRunResponse.run:type_name -> hep.bridge.v1.Run
+	14, // 6: hep.bridge.v1.GetRunResponse.run:type_name -> hep.bridge.v1.Run
+	11, // 7: hep.bridge.v1.ListRunsRequest.labels:type_name -> hep.bridge.v1.ListRunsRequest.LabelsEntry
+	15, // 8: hep.bridge.v1.ListRunsRequest.states:type_name -> hep.bridge.v1.Run.State
+	16, // 9: hep.bridge.v1.ListRunsRequest.created_from:type_name -> google.protobuf.Timestamp
+	16, // 10: hep.bridge.v1.ListRunsRequest.created_until:type_name -> google.protobuf.Timestamp
+	14, // 11: hep.bridge.v1.ListRunsResponse.runs:type_name -> hep.bridge.v1.Run
+	12, // 12: hep.bridge.v1.CancelRunRequest.interrupt_grace:type_name -> google.protobuf.Duration
+	12, // 13: hep.bridge.v1.CancelRunRequest.terminate_grace:type_name -> google.protobuf.Duration
+	12, // 14: hep.bridge.v1.CancelRunRequest.wait:type_name -> google.protobuf.Duration
+	14, // 15: hep.bridge.v1.CancelRunResponse.run:type_name -> hep.bridge.v1.Run
+	1,  // 16: hep.bridge.v1.RunService.StartRun:input_type -> hep.bridge.v1.StartRunRequest
+	3,  // 17: hep.bridge.v1.RunService.GetRun:input_type -> hep.bridge.v1.GetRunRequest
+	5,  // 18: hep.bridge.v1.RunService.ListRuns:input_type -> hep.bridge.v1.ListRunsRequest
+	7,  // 19: hep.bridge.v1.RunService.CancelRun:input_type -> hep.bridge.v1.CancelRunRequest
+	2,  // 20: hep.bridge.v1.RunService.StartRun:output_type -> hep.bridge.v1.StartRunResponse
+	4,  // 21: hep.bridge.v1.RunService.GetRun:output_type -> hep.bridge.v1.GetRunResponse
+	6,  // 22: hep.bridge.v1.RunService.ListRuns:output_type -> hep.bridge.v1.ListRunsResponse
+	8,  // 23: hep.bridge.v1.RunService.CancelRun:output_type -> hep.bridge.v1.CancelRunResponse
+	20, // [20:24] is the sub-list for method output_type
+	16, // [16:20] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_hep_bridge_v1_run_service_proto_init() }
@@ -657,19 +800,21 @@ func file_hep_bridge_v1_run_service_proto_init() {
 	if File_hep_bridge_v1_run_service_proto != nil {
 		return
 	}
+	file_hep_bridge_v1_policy_proto_init()
 	file_hep_bridge_v1_run_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hep_bridge_v1_run_service_proto_rawDesc), len(file_hep_bridge_v1_run_service_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_hep_bridge_v1_run_service_proto_goTypes,
 		DependencyIndexes: file_hep_bridge_v1_run_service_proto_depIdxs,
+		EnumInfos:         file_hep_bridge_v1_run_service_proto_enumTypes,
 		MessageInfos:      file_hep_bridge_v1_run_service_proto_msgTypes,
 	}.Build()
 	File_hep_bridge_v1_run_service_proto = out.File

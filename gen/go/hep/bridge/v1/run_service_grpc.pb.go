@@ -33,15 +33,17 @@ const (
 type RunServiceClient interface {
 	// Starts a run from a configured profile. Same run_id and same request: the same run.
 	// Same run_id, other request: ALREADY_EXISTS. NOT_FOUND: no such profile. RESOURCE_EXHAUSTED: too
-	// many live runs, or too little free disk. A program that cannot be started is no error here: the
-	// run ends as FAILED / SPAWN.
+	// many live runs, too many starts at once, or too little free disk. FAILED_PRECONDITION: the
+	// profile's agent speaks another major version of HEP, or a secret of it cannot be read. A program
+	// that cannot be started is no error here: the run ends as FAILED / SPAWN.
 	StartRun(ctx context.Context, in *StartRunRequest, opts ...grpc.CallOption) (*StartRunResponse, error)
 	// Reads one record. NOT_FOUND: no such run.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*GetRunResponse, error)
 	// Lists records, newest first.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
-	// Asks for the end. OK means that CancelRequested is committed, or the run was over.
-	// UNAVAILABLE: the owner does not answer; send the same request_id again.
+	// Asks for the end, at any gateway. OK means that CancelRequested is committed, or the run was over.
+	// UNAVAILABLE: the owner does not answer; the request is kept for it, send the same request_id
+	// again.
 	CancelRun(ctx context.Context, in *CancelRunRequest, opts ...grpc.CallOption) (*CancelRunResponse, error)
 }
 
@@ -101,15 +103,17 @@ func (c *runServiceClient) CancelRun(ctx context.Context, in *CancelRunRequest, 
 type RunServiceServer interface {
 	// Starts a run from a configured profile. Same run_id and same request: the same run.
 	// Same run_id, other request: ALREADY_EXISTS. NOT_FOUND: no such profile. RESOURCE_EXHAUSTED: too
-	// many live runs, or too little free disk. A program that cannot be started is no error here: the
-	// run ends as FAILED / SPAWN.
+	// many live runs, too many starts at once, or too little free disk. FAILED_PRECONDITION: the
+	// profile's agent speaks another major version of HEP, or a secret of it cannot be read. A program
+	// that cannot be started is no error here: the run ends as FAILED / SPAWN.
 	StartRun(context.Context, *StartRunRequest) (*StartRunResponse, error)
 	// Reads one record. NOT_FOUND: no such run.
 	GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error)
 	// Lists records, newest first.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
-	// Asks for the end. OK means that CancelRequested is committed, or the run was over.
-	// UNAVAILABLE: the owner does not answer; send the same request_id again.
+	// Asks for the end, at any gateway. OK means that CancelRequested is committed, or the run was over.
+	// UNAVAILABLE: the owner does not answer; the request is kept for it, send the same request_id
+	// again.
 	CancelRun(context.Context, *CancelRunRequest) (*CancelRunResponse, error)
 	mustEmbedUnimplementedRunServiceServer()
 }

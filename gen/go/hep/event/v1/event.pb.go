@@ -10,6 +10,7 @@ import (
 	v1 "github.com/hep-bridge/hep-bridge/gen/go/hep/frame/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -103,6 +104,10 @@ const (
 	CancelCause_CANCEL_CAUSE_SHUTDOWN CancelCause = 5
 	// The run's spool was the largest when the spools reached their quota or the disk its reserve.
 	CancelCause_CANCEL_CAUSE_SPACE CancelCause = 6
+	// No hep_header came in time.
+	CancelCause_CANCEL_CAUSE_NO_HEADER CancelCause = 7
+	// The run went over its limit of events or bytes.
+	CancelCause_CANCEL_CAUSE_SIZE CancelCause = 8
 )
 
 // Enum value maps for CancelCause.
@@ -115,6 +120,8 @@ var (
 		4: "CANCEL_CAUSE_BUDGET",
 		5: "CANCEL_CAUSE_SHUTDOWN",
 		6: "CANCEL_CAUSE_SPACE",
+		7: "CANCEL_CAUSE_NO_HEADER",
+		8: "CANCEL_CAUSE_SIZE",
 	}
 	CancelCause_value = map[string]int32{
 		"CANCEL_CAUSE_UNSPECIFIED": 0,
@@ -124,6 +131,8 @@ var (
 		"CANCEL_CAUSE_BUDGET":      4,
 		"CANCEL_CAUSE_SHUTDOWN":    5,
 		"CANCEL_CAUSE_SPACE":       6,
+		"CANCEL_CAUSE_NO_HEADER":   7,
+		"CANCEL_CAUSE_SIZE":        8,
 	}
 )
 
@@ -1151,8 +1160,10 @@ type RunFinished struct {
 	Synthetic bool `protobuf:"varint,14,opt,name=synthetic,proto3" json:"synthetic,omitempty"`
 	// Number of processes of the agent's group that were there after its end and were killed.
 	LeftoverProcesses int32 `protobuf:"varint,15,opt,name=leftover_processes,json=leftoverProcesses,proto3" json:"leftover_processes,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Cause of the first cancel that was asked for, whatever came of it; UNSPECIFIED = none was.
+	CancelCause   CancelCause `protobuf:"varint,16,opt,name=cancel_cause,json=cancelCause,proto3,enum=hep.event.v1.CancelCause" json:"cancel_cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunFinished) Reset() {
@@ -1290,6 +1301,13 @@ func (x *RunFinished) GetLeftoverProcesses() int32 {
 	return 0
 }
 
+func (x *RunFinished) GetCancelCause() CancelCause {
+	if x != nil {
+		return x.CancelCause
+	}
+	return CancelCause_CANCEL_CAUSE_UNSPECIFIED
+}
+
 // Bytes that are no frame.
 type MalformedLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1417,12 +1435,20 @@ type CancelRequested struct {
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Why it was asked; readers accept values they do not know.
 	Cause CancelCause `protobuf:"varint,2,opt,name=cause,proto3,enum=hep.event.v1.CancelCause" json:"cause,omitempty"`
-	// The authenticated caller, set by the bridge; empty where callers are not authenticated.
+	// The authenticated caller, set by the bridge, empty where callers are not authenticated; for a
+	// policy of the run its name: policy:deadline, policy:stall, policy:header, policy:tokens,
+	// policy:cost, policy:events, policy:bytes; bridge for its own stop and for its disk.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// The caller's words, at most 1024 bytes; may be empty.
-	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The caller's words, or what the policy saw; at most 1024 bytes, may be empty.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Without the grace between SIGINT and SIGTERM.
+	Force bool `protobuf:"varint,5,opt,name=force,proto3" json:"force,omitempty"`
+	// From SIGINT to SIGTERM. Of several requests the shortest holds. Unset = as configured.
+	InterruptGrace *durationpb.Duration `protobuf:"bytes,6,opt,name=interrupt_grace,json=interruptGrace,proto3" json:"interrupt_grace,omitempty"`
+	// From SIGTERM to SIGKILL. Of several requests the shortest holds. Unset = as configured.
+	TerminateGrace *durationpb.Duration `protobuf:"bytes,7,opt,name=terminate_grace,json=terminateGrace,proto3" json:"terminate_grace,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CancelRequested) Reset() {
@@ -1481,6 +1507,27 @@ func (x *CancelRequested) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *CancelRequested) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+func (x *CancelRequested) GetInterruptGrace() *durationpb.Duration {
+	if x != nil {
+		return x.InterruptGrace
+	}
+	return nil
+}
+
+func (x *CancelRequested) GetTerminateGrace() *durationpb.Duration {
+	if x != nil {
+		return x.TerminateGrace
+	}
+	return nil
 }
 
 // One signal was sent to the agent, or could not be.
@@ -1662,7 +1709,7 @@ var File_hep_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_hep_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x18hep/event/v1/event.proto\x12\fhep.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ahep/event/v1/outcome.proto\x1a\x18hep/frame/v1/frame.proto\"\xc0\x03\n" +
+	"\x18hep/event/v1/event.proto\x12\fhep.event.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ahep/event/v1/outcome.proto\x1a\x18hep/frame/v1/frame.proto\"\xc0\x03\n" +
 	"\n" +
 	"EventBatch\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12=\n" +
@@ -1742,7 +1789,7 @@ const file_hep_event_v1_event_proto_rawDesc = "" +
 	"\x05actor\x18\x06 \x01(\tR\x05actor\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe6\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa4\x05\n" +
 	"\vRunFinished\x12/\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2\x15.hep.event.v1.OutcomeR\aoutcome\x123\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\x1b.hep.event.v1.OutcomeReasonR\x06reason\x12\x16\n" +
@@ -1760,7 +1807,8 @@ const file_hep_event_v1_event_proto_rawDesc = "" +
 	"stderrTail\x12!\n" +
 	"\frefused_line\x18\r \x01(\fR\vrefusedLine\x12\x1c\n" +
 	"\tsynthetic\x18\x0e \x01(\bR\tsynthetic\x12-\n" +
-	"\x12leftover_processes\x18\x0f \x01(\x05R\x11leftoverProcessesB\f\n" +
+	"\x12leftover_processes\x18\x0f \x01(\x05R\x11leftoverProcesses\x12<\n" +
+	"\fcancel_cause\x18\x10 \x01(\x0e2\x19.hep.event.v1.CancelCauseR\vcancelCauseB\f\n" +
 	"\n" +
 	"_exit_codeB\t\n" +
 	"\a_answer\"\xe1\x01\n" +
@@ -1777,13 +1825,16 @@ const file_hep_event_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"line_bytes\x18\x01 \x01(\x03R\tlineBytes\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\fR\x06sha256\x12\x16\n" +
-	"\x06prefix\x18\x03 \x01(\fR\x06prefix\"\x8f\x01\n" +
+	"\x06prefix\x18\x03 \x01(\fR\x06prefix\"\xad\x02\n" +
 	"\x0fCancelRequested\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12/\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x19.hep.event.v1.CancelCauseR\x05cause\x12\x14\n" +
 	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x83\x01\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05force\x18\x05 \x01(\bR\x05force\x12B\n" +
+	"\x0finterrupt_grace\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x0einterruptGrace\x12B\n" +
+	"\x0fterminate_grace\x18\a \x01(\v2\x19.google.protobuf.DurationR\x0eterminateGrace\"\x83\x01\n" +
 	"\x0fCancelSignalled\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x16\n" +
@@ -1801,7 +1852,7 @@ const file_hep_event_v1_event_proto_rawDesc = "" +
 	"\x10EVENT_CLASS_STEP\x10\x01\x12\x15\n" +
 	"\x11EVENT_CLASS_DELTA\x10\x02\x12\x16\n" +
 	"\x12EVENT_CLASS_STDERR\x10\x03\x12\x14\n" +
-	"\x10EVENT_CLASS_PART\x10\x04*\xc5\x01\n" +
+	"\x10EVENT_CLASS_PART\x10\x04*\xf8\x01\n" +
 	"\vCancelCause\x12\x1c\n" +
 	"\x18CANCEL_CAUSE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CANCEL_CAUSE_CALLER\x10\x01\x12\x19\n" +
@@ -1809,7 +1860,9 @@ const file_hep_event_v1_event_proto_rawDesc = "" +
 	"\x14CANCEL_CAUSE_STALLED\x10\x03\x12\x17\n" +
 	"\x13CANCEL_CAUSE_BUDGET\x10\x04\x12\x19\n" +
 	"\x15CANCEL_CAUSE_SHUTDOWN\x10\x05\x12\x16\n" +
-	"\x12CANCEL_CAUSE_SPACE\x10\x06B>Z<github.com/hep-bridge/hep-bridge/gen/go/hep/event/v1;eventv1b\x06proto3"
+	"\x12CANCEL_CAUSE_SPACE\x10\x06\x12\x1a\n" +
+	"\x16CANCEL_CAUSE_NO_HEADER\x10\a\x12\x15\n" +
+	"\x11CANCEL_CAUSE_SIZE\x10\bB>Z<github.com/hep-bridge/hep-bridge/gen/go/hep/event/v1;eventv1b\x06proto3"
 
 var (
 	file_hep_event_v1_event_proto_rawDescOnce sync.Once
@@ -1860,6 +1913,7 @@ var file_hep_event_v1_event_proto_goTypes = []any{
 	(Outcome)(0),                  // 31: hep.event.v1.Outcome
 	(OutcomeReason)(0),            // 32: hep.event.v1.OutcomeReason
 	(*v1.Usage)(nil),              // 33: hep.frame.v1.Usage
+	(*durationpb.Duration)(nil),   // 34: google.protobuf.Duration
 }
 var file_hep_event_v1_event_proto_depIdxs = []int32{
 	17, // 0: hep.event.v1.EventBatch.observe_time:type_name -> google.protobuf.Timestamp
@@ -1893,13 +1947,16 @@ var file_hep_event_v1_event_proto_depIdxs = []int32{
 	31, // 28: hep.event.v1.RunFinished.outcome:type_name -> hep.event.v1.Outcome
 	32, // 29: hep.event.v1.RunFinished.reason:type_name -> hep.event.v1.OutcomeReason
 	33, // 30: hep.event.v1.RunFinished.usage:type_name -> hep.frame.v1.Usage
-	3,  // 31: hep.event.v1.MalformedLine.reason:type_name -> hep.event.v1.MalformedLine.Reason
-	1,  // 32: hep.event.v1.CancelRequested.cause:type_name -> hep.event.v1.CancelCause
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	1,  // 31: hep.event.v1.RunFinished.cancel_cause:type_name -> hep.event.v1.CancelCause
+	3,  // 32: hep.event.v1.MalformedLine.reason:type_name -> hep.event.v1.MalformedLine.Reason
+	1,  // 33: hep.event.v1.CancelRequested.cause:type_name -> hep.event.v1.CancelCause
+	34, // 34: hep.event.v1.CancelRequested.interrupt_grace:type_name -> google.protobuf.Duration
+	34, // 35: hep.event.v1.CancelRequested.terminate_grace:type_name -> google.protobuf.Duration
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_hep_event_v1_event_proto_init() }

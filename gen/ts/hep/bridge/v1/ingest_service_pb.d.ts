@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Draining } from "./notice_pb.js";
 import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { RunPolicies } from "./policy_pb.js";
 import type { Run } from "./run_pb.js";
 
 /**
@@ -167,6 +168,20 @@ export declare type IngestOpen = Message<"hep.bridge.v1.IngestOpen"> & {
    * @generated from field: bool strict = 4;
    */
   strict: boolean;
+
+  /**
+   * Cancel with cause DEADLINE after so long, more than 0; unset = none. On resume ignored.
+   *
+   * @generated from field: google.protobuf.Duration deadline = 5;
+   */
+  deadline?: Duration | undefined;
+
+  /**
+   * Limits; on resume ignored.
+   *
+   * @generated from field: hep.bridge.v1.RunPolicies policies = 6;
+   */
+  policies?: RunPolicies | undefined;
 };
 
 /**
@@ -367,7 +382,9 @@ export declare type IngestAck = Message<"hep.bridge.v1.IngestAck"> & {
 export declare const IngestAckSchema: GenMessage<IngestAck>;
 
 /**
- * Cancel the process: SIGINT, wait, SIGTERM, wait, SIGKILL to the group. Keep reading the pipes.
+ * Cancel the process: SIGINT, wait, SIGTERM, wait, SIGKILL to the group. Keep reading the pipes. While
+ * that goes on another one may come, with a request_id of its own and shorter graces: then no
+ * signal is sent again, and what is left of the waits is cut to the new graces.
  *
  * @generated from message hep.bridge.v1.IngestCancel
  */
@@ -380,7 +397,7 @@ export declare type IngestCancel = Message<"hep.bridge.v1.IngestCancel"> & {
   requestId: string;
 
   /**
-   * From SIGINT to SIGTERM. Always set.
+   * From SIGINT to SIGTERM; 0 = at once. Always set.
    *
    * @generated from field: google.protobuf.Duration interrupt_grace = 2;
    */

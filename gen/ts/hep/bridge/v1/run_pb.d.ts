@@ -6,6 +6,7 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import type { Message } from "@bufbuild/protobuf";
 import type { Outcome, OutcomeReason } from "../../event/v1/outcome_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { CancelCause } from "../../event/v1/event_pb.js";
 
 /**
  * Describes the file hep/bridge/v1/run.proto.
@@ -101,6 +102,48 @@ export declare type Run = Message<"hep.bridge.v1.Run"> & {
    * @generated from field: google.protobuf.Timestamp finish_time = 12;
    */
   finishTime?: Timestamp | undefined;
+
+  /**
+   * Stable id of the data directory whose gateway writes the run, or wrote it last.
+   *
+   * @generated from field: string owner_id = 13;
+   */
+  ownerId: string;
+
+  /**
+   * Profile that it was started from; empty if the source is a client's Ingest call.
+   *
+   * @generated from field: string profile = 14;
+   */
+  profile: string;
+
+  /**
+   * When the newest committed event was observed, as far as this gateway knows. Unset = none yet.
+   *
+   * @generated from field: google.protobuf.Timestamp last_event_time = 15;
+   */
+  lastEventTime?: Timestamp | undefined;
+
+  /**
+   * RunFinished.detail: why it ended so, for people. Empty until FINISHED.
+   *
+   * @generated from field: string detail = 16;
+   */
+  detail: string;
+
+  /**
+   * RunFinished.cancel_cause. UNSPECIFIED until FINISHED.
+   *
+   * @generated from field: hep.event.v1.CancelCause cancel_cause = 17;
+   */
+  cancelCause: CancelCause;
+
+  /**
+   * RunFinished.synthetic: nobody saw the process end. False until FINISHED.
+   *
+   * @generated from field: bool synthetic = 18;
+   */
+  synthetic: boolean;
 };
 
 /**

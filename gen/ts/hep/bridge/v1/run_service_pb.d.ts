@@ -2,9 +2,10 @@
 // @generated from file hep/bridge/v1/run_service.proto (package hep.bridge.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { RunPolicies } from "./policy_pb.js";
 import type { Run, Run_State } from "./run_pb.js";
 
 /**
@@ -64,11 +65,34 @@ export declare type StartRunRequest = Message<"hep.bridge.v1.StartRunRequest"> &
   parameters: { [key: string]: string };
 
   /**
-   * Cancel with cause DEADLINE after so long, more than 0; unset = the profile's, if it has one.
+   * Cancel with cause DEADLINE after so long, more than 0; the shorter of this and the profile's
+   * holds. Unset = the profile's, if it has one.
    *
    * @generated from field: google.protobuf.Duration deadline = 7;
    */
   deadline?: Duration | undefined;
+
+  /**
+   * Name of the harness's session to go on with or to make, as the profile's pattern allows. Must be
+   * empty for a profile that takes none.
+   *
+   * @generated from field: string session = 8;
+   */
+  session: string;
+
+  /**
+   * What the agent tells; unset = as the profile says.
+   *
+   * @generated from field: hep.bridge.v1.OutputMode output_mode = 9;
+   */
+  outputMode: OutputMode;
+
+  /**
+   * Limits; of each the stricter of this and the profile's holds.
+   *
+   * @generated from field: hep.bridge.v1.RunPolicies policies = 10;
+   */
+  policies?: RunPolicies | undefined;
 };
 
 /**
@@ -252,6 +276,37 @@ export declare type CancelRunRequest = Message<"hep.bridge.v1.CancelRunRequest">
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * SIGTERM right after SIGINT; also cuts short the grace of a cancel that is under way.
+   *
+   * @generated from field: bool force = 4;
+   */
+  force: boolean;
+
+  /**
+   * From SIGINT to SIGTERM, up to 3600 s. Of several requests the shortest holds. Unset = as
+   * configured.
+   *
+   * @generated from field: google.protobuf.Duration interrupt_grace = 5;
+   */
+  interruptGrace?: Duration | undefined;
+
+  /**
+   * From SIGTERM to SIGKILL, up to 3600 s. Of several requests the shortest holds. Unset = as
+   * configured.
+   *
+   * @generated from field: google.protobuf.Duration terminate_grace = 6;
+   */
+  terminateGrace?: Duration | undefined;
+
+  /**
+   * Answer when the run is over, but at most so long, up to 3600 s; then with the run as it is.
+   * Unset = answer when the request is committed.
+   *
+   * @generated from field: google.protobuf.Duration wait = 7;
+   */
+  wait?: Duration | undefined;
 };
 
 /**
@@ -288,6 +343,39 @@ export declare type CancelRunResponse = Message<"hep.bridge.v1.CancelRunResponse
 export declare const CancelRunResponseSchema: GenMessage<CancelRunResponse>;
 
 /**
+ * How much the agent tells of its tool calls.
+ *
+ * @generated from enum hep.bridge.v1.OutputMode
+ */
+export enum OutputMode {
+  /**
+   * As the profile says.
+   *
+   * @generated from enum value: OUTPUT_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * --output events: arguments of tools in short.
+   *
+   * @generated from enum value: OUTPUT_MODE_EVENTS = 1;
+   */
+  EVENTS = 1,
+
+  /**
+   * --output events=full: arguments of tools as JSON.
+   *
+   * @generated from enum value: OUTPUT_MODE_EVENTS_FULL = 2;
+   */
+  EVENTS_FULL = 2,
+}
+
+/**
+ * Describes the enum hep.bridge.v1.OutputMode.
+ */
+export declare const OutputModeSchema: GenEnum<OutputMode>;
+
+/**
  * Starts, finds and cancels runs.
  *
  * @generated from service hep.bridge.v1.RunService
@@ -296,8 +384,9 @@ export declare const RunService: GenService<{
   /**
    * Starts a run from a configured profile. Same run_id and same request: the same run.
    * Same run_id, other request: ALREADY_EXISTS. NOT_FOUND: no such profile. RESOURCE_EXHAUSTED: too
-   * many live runs, or too little free disk. A program that cannot be started is no error here: the
-   * run ends as FAILED / SPAWN.
+   * many live runs, too many starts at once, or too little free disk. FAILED_PRECONDITION: the
+   * profile's agent speaks another major version of HEP, or a secret of it cannot be read. A program
+   * that cannot be started is no error here: the run ends as FAILED / SPAWN.
    *
    * @generated from rpc hep.bridge.v1.RunService.StartRun
    */
@@ -327,8 +416,9 @@ export declare const RunService: GenService<{
     output: typeof ListRunsResponseSchema;
   },
   /**
-   * Asks for the end. OK means that CancelRequested is committed, or the run was over.
-   * UNAVAILABLE: the owner does not answer; send the same request_id again.
+   * Asks for the end, at any gateway. OK means that CancelRequested is committed, or the run was over.
+   * UNAVAILABLE: the owner does not answer; the request is kept for it, send the same request_id
+   * again.
    *
    * @generated from rpc hep.bridge.v1.RunService.CancelRun
    */

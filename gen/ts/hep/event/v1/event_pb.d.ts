@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { AgentStart, Cancelled, CompactionEnd, CompactionStart, HepHeader, MessageDelta, MessageStart, ToolDelta, ToolLiveness, ToolStart, TurnDone, TurnError, UnknownFrame, Usage } from "../../frame/v1/frame_pb.js";
 import type { Outcome, OutcomeReason } from "./outcome_pb.js";
 
@@ -634,6 +634,13 @@ export declare type RunFinished = Message<"hep.event.v1.RunFinished"> & {
    * @generated from field: int32 leftover_processes = 15;
    */
   leftoverProcesses: number;
+
+  /**
+   * Cause of the first cancel that was asked for, whatever came of it; UNSPECIFIED = none was.
+   *
+   * @generated from field: hep.event.v1.CancelCause cancel_cause = 16;
+   */
+  cancelCause: CancelCause;
 };
 
 /**
@@ -772,18 +779,41 @@ export declare type CancelRequested = Message<"hep.event.v1.CancelRequested"> & 
   cause: CancelCause;
 
   /**
-   * The authenticated caller, set by the bridge; empty where callers are not authenticated.
+   * The authenticated caller, set by the bridge, empty where callers are not authenticated; for a
+   * policy of the run its name: policy:deadline, policy:stall, policy:header, policy:tokens,
+   * policy:cost, policy:events, policy:bytes; bridge for its own stop and for its disk.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * The caller's words, at most 1024 bytes; may be empty.
+   * The caller's words, or what the policy saw; at most 1024 bytes, may be empty.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
+
+  /**
+   * Without the grace between SIGINT and SIGTERM.
+   *
+   * @generated from field: bool force = 5;
+   */
+  force: boolean;
+
+  /**
+   * From SIGINT to SIGTERM. Of several requests the shortest holds. Unset = as configured.
+   *
+   * @generated from field: google.protobuf.Duration interrupt_grace = 6;
+   */
+  interruptGrace?: Duration | undefined;
+
+  /**
+   * From SIGTERM to SIGKILL. Of several requests the shortest holds. Unset = as configured.
+   *
+   * @generated from field: google.protobuf.Duration terminate_grace = 7;
+   */
+  terminateGrace?: Duration | undefined;
 };
 
 /**
@@ -983,6 +1013,20 @@ export enum CancelCause {
    * @generated from enum value: CANCEL_CAUSE_SPACE = 6;
    */
   SPACE = 6,
+
+  /**
+   * No hep_header came in time.
+   *
+   * @generated from enum value: CANCEL_CAUSE_NO_HEADER = 7;
+   */
+  NO_HEADER = 7,
+
+  /**
+   * The run went over its limit of events or bytes.
+   *
+   * @generated from enum value: CANCEL_CAUSE_SIZE = 8;
+   */
+  SIZE = 8,
 }
 
 /**
