@@ -6,10 +6,17 @@ import { adoptIngestRuns } from './control/adopt-ingest-runs.js';
 import { adoptRuns } from './control/adopt-runs.js';
 import { cancelRun } from './control/cancel-run.js';
 import type { ControlContext } from './control/context.js';
+import { createOwnerLink } from './control/ctl/owner-link.js';
+import { serveCtl } from './control/ctl/serve-ctl.js';
+import { drainRuns } from './control/drain-runs.js';
 import { endRuns } from './control/end-runs.js';
 import { ingestCall } from './control/ingest-call.js';
 import { openIngestLedger } from './control/ingest-ledger.js';
 import type { Logger } from './control/logger.js';
+import { beatMsOf, keepOwner } from './control/owners/keep-owner.js';
+import { createOwnerWatch } from './control/owners/owner-watch.js';
+import { endStrayRuns } from './control/owners/reap-owner.js';
+import { watchPolicies } from './control/policy-watch.js';
 import type { Profile } from './control/profile.js';
 import { findRecord, getRun, listRuns } from './control/read-runs.js';
 import { watchSpace } from './control/space-watch.js';
@@ -26,6 +33,7 @@ import { serverStateFile } from './log/private-server/server-state.js';
 import type { Durability } from './log/private-server/start-server.js';
 import type { StreamOptions } from './log/stream.js';
 import { type RunningServer, startServer } from './serve/server.js';
+import { statusOf } from './serve/status.js';
 import { BRIDGE_VERSION } from './version.js';
 
 /** What a gateway needs to know; a configuration file and flags make it. */
@@ -53,8 +61,15 @@ export interface GatewayOptions {
   readonly terminateGraceMs: number;
   readonly strict: boolean;
   readonly reflection: boolean;
-  /** What `close` does with agents that run: cancel them, or leave them for the next bridge. */
-  readonly onStop: 'leave' | 'cancel';
+  /** Another gateway that is silent for so long has lost its runs; all gateways have the same. */
+  readonly lostAfterMs: number;
+  /**
+   * What `close` does with live runs: cancel their agents; wait for the ends first (`drain`); or leave
+   * them for the next bridge. Runs that clients feed go on with another gateway, or the next one.
+   */
+  readonly onStop: 'drain' | 'cancel' | 'leave';
+  /** How long `drain` waits before it cancels. */
+  readonly drainLimitMs: number;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
@@ -71,11 +86,22 @@ export interface Gateway extends AsyncDisposable {
 
 /**
  * Opens all that a gateway needs, from the data directory's lock to the gRPC server, takes up the
- * runs that an earlier one left, and serves. What was opened is closed again if a later step fails.
+ * runs that an earlier one left, and serves. What was opened is closed again if a later step fails, or
+ * `abort` ends the start.
  */
-export async function startGateway(options: GatewayOptions, logger: Logger): Promise<Gateway> {
-  const { dataDir } = options;
+export async function startGateway(
+  options: GatewayOptions,
+  logger: Logger,
+  abort?: AbortSignal,
+): Promise<Gateway> {
+  const { dataDir, lostAfterMs } = options;
+  const startedMs = Date.now();
   const stopping = new AbortController();
+  const stop = (): void => {
+    stopping.abort(new BridgeError('DRAINING', 'the gateway has stopped'));
+  };
+  abort?.addEventListener('abort', stop, { once: true });
+  if (abort?.aborted === true) stop();
   await using opened = createClosers();
   const lock = await lockDataDir(dataDir);
   opened.defer(() => lock.release());
@@ -92,7 +118,7 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
   const keeperOptions: EnsureKeeperOptions = { dataDir };
   const keeper = await ensureKeeper(keeperOptions);
   opened.defer(async () => {
-    if (options.onStop === 'cancel') await keeper.stop();
+    if (options.onStop !== 'leave') await keeper.stop();
     keeper.close();
   });
 
@@ -120,11 +146,20 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
     owned: new Map(),
     ingestSources: new Map(),
     ingestLedger: openIngestLedger(dataDir),
+    ingestTakeUps: new Map(),
+    owners: log.owners,
+    ownerWatch: createOwnerWatch({ lostAfterMs, maxGapMs: 4 * beatMsOf(lostAfterMs) }),
+    ownerLink: createOwnerLink(connection),
+    drain: { isDraining: false },
   };
-  opened.defer(() => stopping.abort(new BridgeError('DRAINING', 'the gateway has stopped')));
+  opened.defer(stop);
+  await keepOwner(context);
   opened.defer(watchSpace(context));
+  opened.defer(watchPolicies(context.owned));
   const adopted = (await adoptRuns(context)) + (await adoptIngestRuns(context));
 
+  stopping.signal.throwIfAborted();
+  opened.defer(await serveCtl(context, connection, ({ code }) => statusOf(code)));
   const grpc = await startServer({
     listen: options.listen,
     logReader: log.reader,
@@ -146,10 +181,15 @@ export async function startGateway(options: GatewayOptions, logger: Logger): Pro
     },
   });
   opened.defer(() => grpc.close());
-  watchConnection(connection, grpc, logger);
+  watchConnection(connection, grpc, context);
   opened.defer(async () => {
-    if (options.onStop === 'cancel') await endRuns(context);
+    context.drain.isDraining = true;
+    grpc.setServing(false);
+    if (options.onStop === 'drain') await drainRuns(context, options.drainLimitMs);
+    if (options.onStop !== 'leave') await endRuns(context);
   });
+  abort?.removeEventListener('abort', stop);
+  void endStrayRuns(context, startedMs);
   logger.info({ address: grpc.address, nats: natsUrl, adopted }, 'gateway is ready');
 
   const all = opened.move();
@@ -184,11 +224,15 @@ function privateAccess(server: PrivateServer | undefined): NatsAccess {
 }
 
 /** While NATS is away the gateway cannot serve: grpc.health.v1 says so. */
-function watchConnection(connection: NatsConnection, grpc: RunningServer, logger: Logger): void {
+function watchConnection(
+  connection: NatsConnection,
+  grpc: RunningServer,
+  { logger, drain }: ControlContext,
+): void {
   async function watch(): Promise<void> {
     for await (const { type } of connection.status()) {
       if (type !== 'disconnect' && type !== 'reconnect') continue;
-      grpc.setServing(type === 'reconnect');
+      grpc.setServing(type === 'reconnect' && !drain.isDraining);
       if (type === 'disconnect') logger.warn({}, 'NATS is away');
       else logger.info({}, 'NATS is back');
     }

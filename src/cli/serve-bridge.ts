@@ -3,6 +3,7 @@ import { type BridgeConfig, resolveConfig } from '../config/config.js';
 import { readEnvironment } from '../config/read-environment.js';
 import { readSettingsFile } from '../config/read-settings-file.js';
 import type { Settings } from '../config/settings.js';
+import { BridgeError } from '../errors.js';
 import { type Gateway, startGateway } from '../gateway.js';
 import { createLogger } from '../telemetry/logger.js';
 import type { CommandContext } from './command-context.js';
@@ -36,7 +37,13 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
   const isPretty = context.stderr.isTty && options.output !== 'json';
   const logger = createLogger({ level: config.logLevel, pretty: isPretty });
   const stopAsked = nextStopSignal();
-  const gateway = await startGateway(config, logger);
+  const starting = new AbortController();
+  void stopAsked.then((signal) => starting.abort(new BridgeError('CANCELLED', signal)));
+  const gateway = await startGateway(config, logger, starting.signal).catch((thrown: unknown) => {
+    if (!starting.signal.aborted) throw thrown;
+    logger.info({}, 'stopped before it was ready');
+    process.exit(0);
+  });
   try {
     await context.stdout.line(readyLine(gateway, options.output));
     const signal = await stopAsked;

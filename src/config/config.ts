@@ -67,7 +67,9 @@ export function resolveConfig(
     terminateGraceMs: pick((s) => s.terminate_grace) ?? 5_000,
     strict: pick((s) => s.strict) ?? false,
     reflection: pick((s) => s.reflection) ?? false,
+    lostAfterMs: pick((s) => s.lost_after) ?? 120_000,
     onStop: pick((s) => s.on_stop) ?? 'cancel',
+    drainLimitMs: pick((s) => s.drain_limit) ?? 600_000,
     logLevel: pick((s) => s.log_level) ?? 'info',
     profiles: mapValues(pick((s) => s.profiles) ?? {}, toProfile),
   };
@@ -115,7 +117,15 @@ function toProfile(settings: ProfileSettings): Profile {
     interruptGraceMs: settings.interrupt_grace,
     terminateGraceMs: settings.terminate_grace,
     strict,
-    deadlineMs: settings.deadline,
+    policies: defined({
+      deadlineMs: settings.deadline,
+      stallMs: settings.stall,
+      headerWithinMs: settings.header_within,
+      maxTokens: settings.max_tokens,
+      maxCost: settings.max_cost,
+      maxEvents: settings.max_events,
+      maxStdoutBytes: settings.max_stdout_bytes,
+    }),
   };
 }
 

@@ -40,6 +40,12 @@ const profile = z.strictObject({
   terminate_grace: duration.optional(),
   strict: z.boolean().optional(),
   deadline: duration.optional(),
+  stall: duration.optional(),
+  header_within: duration.optional(),
+  max_tokens: count.optional(),
+  max_cost: z.number().positive().optional(),
+  max_events: count.optional(),
+  max_stdout_bytes: size.optional(),
 });
 
 const listen = text.regex(/^\S+:\d{1,5}$/, 'is not host:port, e.g. 127.0.0.1:4880');
@@ -84,7 +90,9 @@ export const settingsSchema = z.strictObject({
   terminate_grace: duration.optional(),
   strict: z.boolean().optional(),
   reflection: z.boolean().optional(),
-  on_stop: z.enum(['leave', 'cancel']).optional(),
+  lost_after: duration.optional(),
+  on_stop: z.enum(['drain', 'cancel', 'leave']).optional(),
+  drain_limit: duration.optional(),
   log_level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).optional(),
   profiles: z.record(z.string(), profile).optional(),
 });

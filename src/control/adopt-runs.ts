@@ -5,8 +5,7 @@ import { listSpools, readRequest, removeSpool } from '../ingest/spool/run-spool.
 import { markedSignals } from '../ingest/spool/signal-file.js';
 import { childRun } from './child-run.js';
 import type { ControlContext } from './context.js';
-import { armDeadline } from './deadline.js';
-import { setFinished, updateRecord } from './own-run.js';
+import { updateRecord } from './record.js';
 import { applyRestored, type RestoredRun, restoreRun } from './restore-run.js';
 import { resumeCancels } from './resume-cancels.js';
 import { decodeSpoolRequest, type SpoolRequest } from './spool-request.js';
@@ -35,21 +34,16 @@ export async function adoptRuns(context: ControlContext): Promise<number> {
 async function adoptRun(context: ControlContext, runId: string): Promise<boolean> {
   try {
     const request = decodeSpoolRequest(readRequest(spoolDir(context.dataDir, runId)));
-    const restored =
-      request &&
-      (await restoreRun(
-        context.reader,
-        request.record.subjectPrefix,
-        request.strict,
-        context.stopping,
-      ));
+    const restored = request && (await restoreRun(context, request.record));
     // Never in the log: its start was not answered, and nothing was spawned.
     if (request === undefined || restored === undefined) {
+      if (request !== undefined) await context.index.remove(request.record);
       await removeSpool(context.dataDir, runId);
       return false;
     }
+    applyRestored(request.record, restored, context.ownerId);
     if (restored.finished !== undefined) {
-      await clearFinished(context, request, restored.finished);
+      await clearFinished(context, request);
       return false;
     }
     await goOn(context, request, restored);
@@ -66,11 +60,10 @@ async function goOn(
   request: SpoolRequest,
   restored: RestoredRun,
 ): Promise<void> {
-  const { record, strict, graces, spawn, deadlineMs } = request;
+  const { record, graces, spawn } = request;
   const { runId } = record.run;
   const { resume, cancelRequests, signalled } = restored;
-  applyRestored(record, restored);
-  const adopted = childRun(context, { record, strict, graces, resume });
+  const adopted = childRun(context, { record, graces, resume });
   const dir = spoolDir(context.dataDir, runId);
   const child = adoptChild(context.keeper, runId, dir);
   if (child === undefined) {
@@ -79,20 +72,14 @@ async function goOn(
     adopted.attach(child);
     await updateRecord(context, record);
   }
-  armDeadline(context, adopted.owned, deadlineMs);
   // The mark is made before the signal goes out, the event after it.
   const wasSignalled = signalled || markedSignals(dir).length > 0;
   await resumeCancels(context, adopted.owned, { cancelRequests, signalled: wasSignalled });
 }
 
 /** The log says that it is over; what may be left is its process and its record. */
-async function clearFinished(
-  context: ControlContext,
-  { record }: SpoolRequest,
-  finished: NonNullable<RestoredRun['finished']>,
-): Promise<void> {
+async function clearFinished(context: ControlContext, { record }: SpoolRequest): Promise<void> {
   const { runId } = record.run;
-  setFinished(record.run, finished.value);
   await updateRecord(context, record);
   const child = adoptChild(context.keeper, runId, spoolDir(context.dataDir, runId));
   await child?.signal('SIGKILL', { group: true });

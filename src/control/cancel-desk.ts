@@ -1,21 +1,9 @@
 import { create } from '@bufbuild/protobuf';
-import {
-  type CancelCause,
-  CancelRequestedSchema,
-  CancelSignalledSchema,
-} from '#gen/hep/event/v1/event_pb.js';
+import { CancelSignalledSchema } from '#gen/hep/event/v1/event_pb.js';
 import { BridgeError } from '../errors.js';
 import type { Run } from '../ingest/run.js';
-
-export interface CancelOrder {
-  /** UUID, the idempotency key. */
-  readonly requestId: string;
-  readonly cause: CancelCause;
-  /** Authenticated caller; empty when callers are not told apart. */
-  readonly actor: string;
-  /** Caller's words. */
-  readonly reason: string;
-}
+import { type CancelOrder, encodeOrder, orderedGraces } from './cancel-order.js';
+import { type Graces, sameGraces, shortestGraces } from './graces.js';
 
 /** A signal that was sent, or could not be. */
 export interface SignalReport {
@@ -26,8 +14,17 @@ export interface SignalReport {
   readonly error: string;
 }
 
+/** A cancel that the log holds. */
+export interface CommittedOrder {
+  readonly order: CancelOrder;
+  /** Of CancelRequested. */
+  readonly sequence: number;
+}
+
 /** Where a run's owner takes cancels: each request once, and one escalation for all of them. */
 export interface CancelDesk {
+  /** The first request; undefined if there was none. */
+  readonly first: CancelOrder | undefined;
   /** A signal was sent for a cancel. */
   readonly signalled: boolean;
   /**
@@ -36,34 +33,46 @@ export interface CancelDesk {
    */
   request(order: CancelOrder): Promise<number>;
   /**
-   * An adopting owner goes on with requests that the log holds already (id and sequence of each), and
-   * knows whether a signal was sent for one.
+   * An adopting owner goes on with requests that the log holds already, in its order, and knows
+   * whether a signal was sent for one.
    */
-  resume(committed: ReadonlyMap<string, number>, wasSignalled: boolean): void;
+  resume(committed: readonly CommittedOrder[], wasSignalled: boolean): void;
   /** Writes CancelSignalled, once for each request and signal; does not wait for its commit. */
-  report(report: SignalReport, requestId?: string): void;
+  report(report: SignalReport, requestId: string): void;
 }
+
+/** Brings a request to the agent, at once: signals never wait for the log. */
+export type DeliverCancel = (requestId: string, graces: Graces) => void;
 
 /** Cancel requests that one run takes; each is an event of the run. */
 export const MAX_REQUESTS = 256;
 
 /**
- * `deliver` is called once, with the first request, at once: signals never wait for the log. The
- * events of a request and of its signals follow in the order in which things happened.
+ * `deliver` is called with the first request, and again when a later one shortens the graces (of several the
+ * shortest hold). The events of a request and of its signals follow in the order in which things
+ * happened. `own`: the run's graces, where a request names none.
  */
-export function createCancelDesk(run: Run, deliver: (requestId: string) => void): CancelDesk {
+export function createCancelDesk(run: Run, own: Graces, deliver: DeliverCancel): CancelDesk {
   const requests = new Map<string, Promise<number>>();
   const reported = new Set<string>();
-  let serving: string | undefined;
+  let first: CancelOrder | undefined;
+  let graces: Graces | undefined;
   let signalled = false;
 
-  function serve(requestId: string): void {
-    if (serving !== undefined) return;
-    serving = requestId;
-    deliver(requestId);
+  /** True if the agent must be told. */
+  function take(order: CancelOrder): boolean {
+    first ??= order;
+    const asked = orderedGraces(order, own);
+    const next = graces === undefined ? asked : shortestGraces(graces, asked);
+    const isNews = graces === undefined || !sameGraces(graces, next);
+    graces = next;
+    return isNews;
   }
 
   return {
+    get first() {
+      return first;
+    },
     get signalled() {
       return signalled;
     },
@@ -74,20 +83,20 @@ export function createCancelDesk(run: Run, deliver: (requestId: string) => void)
         const text = `run ${run.runId} has ${MAX_REQUESTS} cancel requests already`;
         return Promise.reject(new BridgeError('LIMIT_REACHED', text));
       }
-      const value = create(CancelRequestedSchema, order);
-      const committed = run.append({ case: 'cancelRequested', value });
+      const committed = run.append({ case: 'cancelRequested', value: encodeOrder(order) });
       requests.set(order.requestId, committed);
-      serve(order.requestId);
+      if (take(order) && graces !== undefined) deliver(order.requestId, graces);
       return committed;
     },
     resume(committed, wasSignalled) {
       signalled ||= wasSignalled;
-      for (const [requestId, sequence] of committed) {
-        requests.set(requestId, Promise.resolve(sequence));
-        serve(requestId);
+      for (const { order, sequence } of committed) {
+        requests.set(order.requestId, Promise.resolve(sequence));
+        take(order);
       }
+      if (first !== undefined && graces !== undefined) deliver(first.requestId, graces);
     },
-    report({ signal, processGroup, error }, requestId = serving ?? '') {
+    report({ signal, processGroup, error }, requestId) {
       // A client tells of a signal again after it had to open again.
       const what = `${requestId} ${signal} ${error}`;
       if (reported.has(what)) return;

@@ -1,23 +1,17 @@
 import type { BridgeError } from '../errors.js';
 import { toBridgeError } from '../errors.js';
 import type { ChildSource } from '../ingest/child/child-source.js';
-import type { RunEnd } from '../ingest/run-finished.js';
 import type { ExitFacts } from '../ingest/spool/exit-file.js';
 import type { SpoolEnd } from '../ingest/spool/follow.js';
 import { removeSpool } from '../ingest/spool/run-spool.js';
 import type { RunRecord } from '../log/run-record.js';
 import type { ControlContext } from './context.js';
+import type { Graces } from './graces.js';
 import { type OwnRunOptions, ownRun } from './own-run.js';
-import type { OwnedRun } from './owned-run.js';
-
-export interface Graces {
-  readonly interruptGraceMs: number;
-  readonly terminateGraceMs: number;
-}
+import type { OwnedRun, SourceEnd } from './owned-run.js';
 
 export interface ChildRunOptions {
   readonly record: RunRecord;
-  readonly strict: boolean;
   readonly graces: Graces;
   readonly resume?: OwnRunOptions['resume'];
 }
@@ -34,20 +28,24 @@ export interface ChildRun {
  * and the spool's removal.
  */
 export function childRun(context: ControlContext, options: ChildRunOptions): ChildRun {
-  const { record, graces } = options;
+  const { record } = options;
   const { runId } = record.run;
   let child: ChildSource | undefined;
-  let wantsEnd: 'for a cancel' | 'unasked' | undefined;
+  let wanted: { readonly requestId: string | undefined; readonly graces: Graces } | undefined;
 
-  /** Starts, or goes on with, the escalation. Only signals of a cancel become events. */
-  function escalate(why: NonNullable<typeof wantsEnd>): void {
-    if (wantsEnd === undefined || why === 'for a cancel') wantsEnd = why;
+  /**
+   * Starts the escalation, or goes on with it by shorter graces: of several at once each signal is
+   * sent once, by the first that comes to it. Only signals of a cancel become events.
+   */
+  function escalate(requestId: string | undefined, graces: Graces): void {
+    wanted = { requestId: requestId ?? wanted?.requestId, graces };
     child
       ?.escalate({
         ...graces,
         signal: context.stopping,
         onSignal: ({ signal, processGroup, error = '' }) => {
-          if (wantsEnd === 'for a cancel') owned.desk.report({ signal, processGroup, error });
+          const servedId = requestId ?? wanted?.requestId;
+          if (servedId !== undefined) owned.desk.report({ signal, processGroup, error }, servedId);
           context.logger.info({ run_id: runId, signal, error }, 'signal sent to the agent');
         },
       })
@@ -59,14 +57,15 @@ export function childRun(context: ControlContext, options: ChildRunOptions): Chi
   const owned = ownRun(context, {
     record,
     kind: 'child',
-    strict: options.strict,
+    graces: options.graces,
+    isListening: () => child !== undefined,
     ...(options.resume === undefined ? {} : { resume: options.resume }),
-    deliver: () => escalate('for a cancel'),
+    deliver: escalate,
     onMustStop: (why) => {
       context.logger.warn({ run_id: runId }, `stopping the agent: ${why}`);
-      escalate('unasked');
+      escalate(undefined, options.graces);
     },
-    onFailure: () => escalate('unasked'),
+    onFailure: () => escalate(undefined, options.graces),
   });
 
   async function pump(source: ChildSource): Promise<void> {
@@ -79,7 +78,7 @@ export function childRun(context: ControlContext, options: ChildRunOptions): Chi
     for await (const item of items) {
       if (owned.failure !== undefined) return;
       if ('exit' in item) {
-        owned.finish(endOf(item, owned.desk.signalled));
+        owned.finish(endOf(item));
         return;
       }
       if (item.stream === 'stdout') run.stdout(item.bytes);
@@ -92,7 +91,7 @@ export function childRun(context: ControlContext, options: ChildRunOptions): Chi
     if (context.stopping.aborted || owned.failure !== undefined) return;
     const error: BridgeError = toBridgeError(thrown);
     context.logger.error({ run_id: runId, code: error.code }, `spool unreadable: ${error.message}`);
-    owned.finish({ exit: { kind: 'unknown' }, cancelSignalled: owned.desk.signalled });
+    owned.finish({ exit: { kind: 'unknown' } });
   }
 
   owned.finished.then(
@@ -104,26 +103,23 @@ export function childRun(context: ControlContext, options: ChildRunOptions): Chi
     owned,
     attach(source) {
       child = source;
-      if (wantsEnd !== undefined) escalate(wantsEnd);
+      if (wanted !== undefined) escalate(wanted.requestId, wanted.graces);
       pump(source).catch(onPumpFailed);
     },
   };
 }
 
-function endOf({ exit, lateStdoutBytes }: SpoolEnd, cancelSignalled: boolean): RunEnd {
-  if (exit.unknown) {
-    return { exit: { kind: 'unknown' }, cancelSignalled, lateBytes: lateStdoutBytes };
-  }
+function endOf({ exit, lateStdoutBytes }: SpoolEnd): SourceEnd {
+  if (exit.unknown) return { exit: { kind: 'unknown' }, lateBytes: lateStdoutBytes };
   return {
     exit: exitKind(exit),
-    cancelSignalled,
     leftoverProcesses: exit.leftover,
     escapedProcesses: exit.escaped,
     lateBytes: lateStdoutBytes,
   };
 }
 
-function exitKind(exit: Extract<ExitFacts, { unknown: false }>): RunEnd['exit'] {
+function exitKind(exit: Extract<ExitFacts, { unknown: false }>): SourceEnd['exit'] {
   if (exit.signal !== null) return { kind: 'signal', signal: exit.signal };
   return exit.code === null ? { kind: 'unknown' } : { kind: 'code', code: exit.code };
 }

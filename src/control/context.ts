@@ -4,12 +4,16 @@ import type { RunLimits } from '../ingest/run.js';
 import type { RunLog } from '../ingest/run-log.js';
 import type { CancelStore } from '../log/cancel-store.js';
 import type { LogReader } from '../log/log-reader.js';
+import type { OwnerStore } from '../log/owner-store.js';
 import type { RunIndex } from '../log/run-index.js';
+import type { OwnerLink } from './ctl/owner-link.js';
 import type { IngestLedger } from './ingest-ledger.js';
 import type { IngestSource } from './ingest-source.js';
 import type { Logger } from './logger.js';
 import type { OwnedRun } from './owned-run.js';
+import type { OwnerWatch } from './owners/owner-watch.js';
 import type { Profile } from './profile.js';
+import type { TakenUp } from './take-up-ingest-run.js';
 
 /** A run's place in the log, for a writer to begin or to go on. */
 export interface RunPlace {
@@ -18,6 +22,11 @@ export interface RunPlace {
   readonly lastStreamSequence: number;
   /** SHA-256 of the start request in hex; goes with a new run's first message. */
   readonly requestHash: string;
+}
+
+/** Whether the gateway still takes new runs. */
+export interface DrainState {
+  isDraining: boolean;
 }
 
 /** What the functions of this room share; made once, by the gateway. */
@@ -50,4 +59,12 @@ export interface ControlContext {
   readonly ingestLedger: IngestLedger;
   /** Sources of those that come through Ingest. */
   readonly ingestSources: Map<string, IngestSource>;
+  /** Those that are being taken up at this moment. */
+  readonly ingestTakeUps: Map<string, Promise<TakenUp | undefined>>;
+  readonly owners: OwnerStore;
+  readonly ownerWatch: OwnerWatch;
+  readonly ownerLink: OwnerLink;
+  /** An owner that is silent for so long has lost its runs. */
+  readonly lostAfterMs: number;
+  readonly drain: DrainState;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { v4 as uuidv4 } from 'uuid';
 import { CancelCause } from '#gen/hep/event/v1/event_pb.js';
+import { ownOrder } from './cancel-order.js';
 import type { ControlContext } from './context.js';
 
 /** Time beyond the graces for the last frames, the exit and the commits. */
@@ -15,12 +15,7 @@ export async function endRuns(context: ControlContext): Promise<void> {
   const children = [...context.owned.values()].filter(({ kind }) => kind === 'child');
   if (children.length === 0) return;
   for (const { desk } of children) {
-    const order = {
-      requestId: uuidv4(),
-      cause: CancelCause.SHUTDOWN,
-      actor: '',
-      reason: 'the bridge is shutting down',
-    };
+    const order = ownOrder(CancelCause.SHUTDOWN, 'bridge', 'the bridge is shutting down');
     // A failure of the log reaches the run's owner through `onFailure`.
     desk.request(order).catch(() => undefined);
   }

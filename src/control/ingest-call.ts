@@ -4,19 +4,27 @@ import type {
   IngestResponse,
 } from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
-import { BridgeError } from '../errors.js';
+import { BridgeError, toBridgeError } from '../errors.js';
+import type { RunRecord } from '../log/run-record.js';
 import type { Caller } from './caller.js';
 import type { ControlContext } from './context.js';
 import { finishedMessage, openedMessage } from './ingest-response.js';
 import { ingestRun } from './ingest-run.js';
 import type { IngestSource } from './ingest-source.js';
 import { newRecord } from './new-record.js';
-import { startOwned, updateRecord } from './own-run.js';
-import { findRecord, runNow } from './read-runs.js';
+import { startOwned } from './own-run.js';
+import { checkPolicies, policiesOf } from './policy-request.js';
+import { findRecord } from './read-runs.js';
+import { giveUpClaim, updateRecord } from './record.js';
+import { refuseWhenFull } from './refuse-when-full.js';
 import { ingestRequestHash } from './request-hash.js';
+import { type TakenUp, takeUpIngestRun } from './take-up-ingest-run.js';
 import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from './validate.js';
 
-/** One Ingest call: makes the run or takes it up again, and carries its bytes. */
+/**
+ * One Ingest call: makes the run or takes it up again, also from another gateway, and carries its
+ * bytes.
+ */
 export async function* ingestCall(
   context: ControlContext,
   requests: AsyncIterable<IngestRequest>,
@@ -34,51 +42,91 @@ export async function* ingestCall(
     checkRunId(open.runId),
     checkLabels(open.labels),
     checkPartitionKey(open.partitionKey),
+    checkPolicies(open),
   );
-  const known = await findRecord(context, caller, open.runId);
-  if (known === undefined) {
-    const source = await createIngestRun(context, open, caller);
+  const { record, source } = await openRun(context, open, caller);
+  if (source !== undefined) {
     yield* source.attach(iterator, signal);
     return;
-  }
-  if (known.requestHash !== ingestRequestHash()) {
-    throw new BridgeError(
-      'RUN_EXISTS',
-      `run ${open.runId} was started from a profile, not by Ingest; mint a new run id`,
-    );
-  }
-  const live = context.ingestSources.get(open.runId);
-  if (live !== undefined) {
-    yield* live.attach(iterator, signal);
-    return;
-  }
-  const run = await runNow(context, known);
-  if (run.state !== Run_State.FINISHED) {
-    throw new BridgeError(
-      'OWNER_UNREACHABLE',
-      `the gateway that owns run ${open.runId} does not answer; open again`,
-      { retryAfterMs: 1_000 },
-    );
   }
   // All offsets beyond what was stored: there is nothing to send any more.
   yield openedMessage(context, {
     stdout: Number.MAX_SAFE_INTEGER,
     stderr: Number.MAX_SAFE_INTEGER,
   });
-  yield finishedMessage(run);
+  yield finishedMessage(record.run);
+}
+
+async function openRun(
+  context: ControlContext,
+  open: IngestOpen,
+  caller: Caller,
+): Promise<TakenUp> {
+  const known = await findRecord(context, caller, open.runId);
+  if (known !== undefined) return await openKnown(context, known, open, caller);
+  try {
+    return await createIngestRun(context, open, caller);
+  } catch (thrown) {
+    if (toBridgeError(thrown).code !== 'RUN_EXISTS') throw thrown;
+    // Another call with this id was faster.
+    const raced = await findRecord(context, caller, open.runId);
+    if (raced === undefined) throw thrown;
+    return await openKnown(context, raced, open, caller);
+  }
+}
+
+async function openKnown(
+  context: ControlContext,
+  known: RunRecord,
+  open: IngestOpen,
+  caller: Caller,
+): Promise<TakenUp> {
+  const { runId } = open;
+  if (known.requestHash !== ingestRequestHash()) {
+    throw new BridgeError(
+      'RUN_EXISTS',
+      `run ${runId} was started from a profile, not by Ingest; mint a new run id`,
+    );
+  }
+  if (known.run.state === Run_State.FINISHED) return { record: known, source: undefined };
+  const live = await liveSource(context, runId);
+  if (live !== undefined) return { record: known, source: live };
+  const taking = context.ingestTakeUps.get(runId) ?? takeOver(context, known);
+  context.ingestTakeUps.set(runId, taking);
+  try {
+    return (await taking) ?? (await createIngestRun(context, open, caller));
+  } finally {
+    context.ingestTakeUps.delete(runId);
+  }
+}
+
+/** This gateway's own source of the run, if no other gateway has gone on with it meanwhile. */
+async function liveSource(
+  context: ControlContext,
+  runId: string,
+): Promise<IngestSource | undefined> {
+  await context.owned.get(runId)?.run.verify();
+  return context.owned.has(runId) ? context.ingestSources.get(runId) : undefined;
+}
+
+/** The client came here, so its run does; its gateway of before notices by the chain. */
+async function takeOver(context: ControlContext, record: RunRecord): Promise<TakenUp | undefined> {
+  refuseWhenFull(context);
+  const { run } = record;
+  const facts = { run_id: run.runId, owner: run.ownerId };
+  context.logger.info(facts, 'taking over a run: its client came here');
+  run.ownerId = context.ownerId;
+  // The record first: its owner of before looks there before it calls the run lost.
+  await context.index.update(record);
+  return await takeUpIngestRun(context, record);
 }
 
 async function createIngestRun(
   context: ControlContext,
   open: IngestOpen,
   caller: Caller,
-): Promise<IngestSource> {
-  if (context.owned.size >= context.maxRuns) {
-    throw new BridgeError(
-      'LIMIT_REACHED',
-      `${context.owned.size} runs are live, the limit of this gateway; try again when one has ended`,
-    );
-  }
+): Promise<TakenUp> {
+  refuseWhenFull(context);
   const { runId, labels, partitionKey } = open;
   const record = newRecord(context, {
     runId,
@@ -88,12 +136,19 @@ async function createIngestRun(
     profile: '',
     actor: caller.actor,
     requestHash: ingestRequestHash(),
+    strict: open.strict || context.strict,
+    policies: policiesOf(open),
   });
-  const entry = { record, strict: open.strict || context.strict };
-  context.ingestLedger.enter(entry);
-  const { owned, source } = ingestRun(context, entry);
-  await startOwned(context, owned);
+  await context.index.create(record);
+  context.ingestLedger.enter(record);
+  const { owned, source } = ingestRun(context, { record });
+  try {
+    await startOwned(context, owned);
+  } catch (thrown) {
+    if (!context.stopping.aborted) await giveUpClaim(context, record);
+    throw thrown;
+  }
   record.run.state = Run_State.RUNNING;
   await updateRecord(context, record);
-  return source;
+  return { record, source };
 }

@@ -3,6 +3,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { type IngestResponse, IngestResponseSchema } from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import type { Run as RunMessage } from '#gen/hep/bridge/v1/run_pb.js';
 import type { SourceOffsets } from '../ingest/batch-queue.js';
+import type { Graces } from './graces.js';
 
 /** Bytes per chunk that a client may send. */
 export const MAX_CHUNK_BYTES = 262_144;
@@ -37,10 +38,7 @@ export function ackMessage(sequence: number, offsets: SourceOffsets): IngestResp
   });
 }
 
-export function cancelMessage(
-  requestId: string,
-  graces: { readonly interruptGraceMs: number; readonly terminateGraceMs: number },
-): IngestResponse {
+export function cancelMessage(requestId: string, graces: Graces): IngestResponse {
   return create(IngestResponseSchema, {
     message: {
       case: 'cancel',

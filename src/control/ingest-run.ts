@@ -1,4 +1,5 @@
 import { v4 as uuidv4 } from 'uuid';
+import { BridgeError } from '../errors.js';
 import type { RunRecord } from '../log/run-record.js';
 import type { ControlContext } from './context.js';
 import { createIngestSource, type IngestSource } from './ingest-source.js';
@@ -7,7 +8,6 @@ import type { OwnedRun } from './owned-run.js';
 
 export interface IngestRunOptions {
   readonly record: RunRecord;
-  readonly strict: boolean;
   readonly resume?: OwnRunOptions['resume'];
 }
 
@@ -22,17 +22,18 @@ export interface IngestRun {
  * window ends it as LOST.
  */
 export function ingestRun(context: ControlContext, options: IngestRunOptions): IngestRun {
-  const { record, strict, resume } = options;
+  const { record, resume } = options;
   const { runId } = record.run;
   const owned = ownRun(context, {
     record,
     kind: 'ingest',
-    strict,
+    graces: context,
+    isListening: () => source.isAttached,
     ...(resume === undefined ? {} : { resume }),
-    deliver: (requestId) => source.cancel(requestId),
+    deliver: (requestId, graces) => source.cancel(requestId, graces),
     onMustStop: (why) => {
       context.logger.warn({ run_id: runId }, `telling the client to stop the agent: ${why}`);
-      source.cancel(uuidv4());
+      source.cancel(uuidv4(), context);
     },
     onFailure: () => source.notify(),
     onCommitted: () => source.notify(),
@@ -40,15 +41,33 @@ export function ingestRun(context: ControlContext, options: IngestRunOptions): I
   const source = createIngestSource({
     owned,
     reconnectWindowMs: context.reconnectWindowMs,
-    interruptGraceMs: context.interruptGraceMs,
-    terminateGraceMs: context.terminateGraceMs,
+    onAbandoned: (message) => endAbandoned(context, owned, message),
     stopping: context.stopping,
   });
   context.ingestSources.set(runId, source);
   void owned.closed.then(async () => {
-    context.ingestSources.delete(runId);
+    if (context.ingestSources.get(runId) === source) context.ingestSources.delete(runId);
     // A gateway that stops leaves the run to the next one.
     if (!context.stopping.aborted) await context.ingestLedger.remove(runId);
   });
   return { owned, source };
+}
+
+/** Nobody feeds the run any more; unless its client has gone on with another gateway, it is lost. */
+async function endAbandoned(
+  context: ControlContext,
+  owned: OwnedRun,
+  message: string,
+): Promise<void> {
+  const { tenantToken, run } = owned.record;
+  try {
+    const known = await context.index.get(tenantToken, run.runId);
+    if (known !== undefined && known.run.ownerId !== context.ownerId) {
+      owned.lose(new BridgeError('FENCED', `owner ${known.run.ownerId} has taken the run over`));
+      return;
+    }
+  } catch {
+    // The log does not answer: the commit of the end waits for it, and its chain decides.
+  }
+  owned.finish({ exit: { kind: 'owner-gone', message }, synthetic: true });
 }

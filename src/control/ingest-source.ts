@@ -8,6 +8,7 @@ import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { BridgeError, toBridgeError } from '../errors.js';
 import type { Exit } from '../ingest/outcome.js';
 import { createWake } from '../wake.js';
+import type { Graces } from './graces.js';
 import {
   ackMessage,
   cancelMessage,
@@ -21,20 +22,22 @@ export interface IngestSourceOptions {
   readonly owned: OwnedRun;
   /** Without an Ingest call for so long the run ends as LOST. */
   readonly reconnectWindowMs: number;
-  readonly interruptGraceMs: number;
-  readonly terminateGraceMs: number;
+  /** The window has passed. */
+  readonly onAbandoned: (message: string) => Promise<void>;
   readonly stopping: AbortSignal;
 }
 
 /** The source of a run whose agent belongs to a client: the calls that carry its bytes. */
 export interface IngestSource {
+  /** A call is open. */
+  readonly isAttached: boolean;
   /** One Ingest call, from behind its `open`; a call that is still there ends with `ABORTED`. */
   attach(
     requests: AsyncIterator<IngestRequest>,
     signal: AbortSignal,
   ): AsyncIterable<IngestResponse>;
-  /** Tells the client to stop the agent, now and after every reopen. */
-  cancel(requestId: string): void;
+  /** Tells the client to stop the agent, now and after every reopen; a later call stands for all. */
+  cancel(requestId: string, graces: Graces): void;
   /** Something was committed, or the run is over or lost. */
   notify(): void;
 }
@@ -49,20 +52,20 @@ export function createIngestSource(options: IngestSourceOptions): IngestSource {
   const { owned, stopping } = options;
   const { run } = owned;
   let current: Call | undefined;
-  let cancelRequestId: string | undefined;
+  let cancel: { readonly requestId: string; readonly graces: Graces } | undefined;
   let isEnding = false;
   let windowTimer: NodeJS.Timeout | undefined;
 
-  function end(exit: Exit, synthetic: boolean): void {
+  function end(exit: Exit): void {
     isEnding = true;
-    owned.finish({ exit, synthetic, cancelSignalled: owned.desk.signalled });
+    owned.finish({ exit });
   }
 
   function startWindow(): void {
     if (isEnding || stopping.aborted) return;
     windowTimer = setTimeout(() => {
-      const message = `the client stayed away for ${options.reconnectWindowMs} ms`;
-      end({ kind: 'owner-gone', message }, true);
+      isEnding = true;
+      void options.onAbandoned(`the client stayed away for ${options.reconnectWindowMs} ms`);
     }, options.reconnectWindowMs);
   }
 
@@ -86,7 +89,7 @@ export function createIngestSource(options: IngestSourceOptions): IngestSource {
         owned.desk.report(message.value, message.value.requestId);
         break;
       case 'exit':
-        end(exitOf(message.value, run.stdoutOffset, run.stderrOffset), false);
+        end(exitOf(message.value, run.stdoutOffset, run.stderrOffset));
         break;
       case 'open':
         throw new BridgeError('INVALID_REQUEST', 'open is the first message of a call, once');
@@ -106,8 +109,11 @@ export function createIngestSource(options: IngestSourceOptions): IngestSource {
   }
 
   return {
-    cancel(requestId) {
-      cancelRequestId = requestId;
+    get isAttached() {
+      return current !== undefined;
+    },
+    cancel(requestId, graces) {
+      cancel = { requestId, graces };
       current?.wake();
     },
     notify() {
@@ -141,7 +147,7 @@ export function createIngestSource(options: IngestSourceOptions): IngestSource {
           (thrown: unknown) => call.end(toBridgeError(thrown)),
         );
         let ackedSequence = 0;
-        let sentCancel: string | undefined;
+        let sentCancel: typeof cancel;
         for (;;) {
           const { sequence, offsets } = run.committed;
           if (sequence > ackedSequence) {
@@ -156,9 +162,9 @@ export function createIngestSource(options: IngestSourceOptions): IngestSource {
           if (error !== undefined) throw error;
           // The client closed its side without an exit: it may open again.
           if (isCut) return;
-          if (cancelRequestId !== sentCancel && cancelRequestId !== undefined) {
-            sentCancel = cancelRequestId;
-            yield cancelMessage(cancelRequestId, options);
+          if (cancel !== undefined && cancel !== sentCancel) {
+            sentCancel = cancel;
+            yield cancelMessage(cancel.requestId, cancel.graces);
           }
           await next();
         }

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Run_State, RunSchema } from '#gen/hep/bridge/v1/run_pb.js';
+import type { Policies } from '../ingest/policies.js';
 import type { RunRecord } from '../log/run-record.js';
 import { escapeToken, partitionOf, runSubjectPrefix } from '../log/subject.js';
 import type { ControlContext } from './context.js';
@@ -16,6 +17,8 @@ export interface NewRun {
   readonly profile: string;
   readonly actor: string;
   readonly requestHash: string;
+  readonly strict: boolean;
+  readonly policies: Policies;
 }
 
 /** The record of a run that is claimed and not started yet. */
@@ -29,13 +32,15 @@ export function newRecord(context: ControlContext, run: NewRun): RunRecord {
       labels: { ...run.labels },
       partitionKey,
       partition,
+      ownerId: context.ownerId,
+      profile: run.profile,
       createTime: timestampFromMs(Math.floor(context.clock() / 1_000)),
     }),
     tenantToken: escapeToken(run.tenant),
-    ownerId: context.ownerId,
     subjectPrefix: runSubjectPrefix({ tenant: run.tenant, partition, runId: run.runId }),
     requestHash: run.requestHash,
     actor: run.actor,
-    profile: run.profile,
+    strict: run.strict,
+    policies: run.policies,
   };
 }

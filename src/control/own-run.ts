@@ -1,24 +1,28 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { Run_State, type Run as RunMessage } from '#gen/hep/bridge/v1/run_pb.js';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Run as RunMessage } from '#gen/hep/bridge/v1/run_pb.js';
 import { type RunFinished, RunStartedSchema } from '#gen/hep/event/v1/event_pb.js';
 import { BridgeError, toBridgeError } from '../errors.js';
 import { createRun, type RunResume } from '../ingest/run.js';
-import type { RunEnd } from '../ingest/run-finished.js';
 import type { RunRecord } from '../log/run-record.js';
-import { createCancelDesk } from './cancel-desk.js';
+import { createCancelDesk, type DeliverCancel } from './cancel-desk.js';
 import type { ControlContext } from './context.js';
 import { deferred } from './deferred.js';
-import type { OwnedRun } from './owned-run.js';
+import type { Graces } from './graces.js';
+import type { OwnedRun, SourceEnd } from './owned-run.js';
+import { createPolicyWatch } from './policy-watch.js';
+import { setFinished, updateRecord } from './record.js';
 
 export interface OwnRunOptions {
   readonly record: RunRecord;
   readonly kind: OwnedRun['kind'];
-  readonly strict: boolean;
+  readonly graces: Graces;
+  /** Whether bytes of the source could come now. */
+  readonly isListening: () => boolean;
   /** For a run that is in the log already. */
   readonly resume?: RunResume & { readonly lastStreamSequence: number };
-  /** The first cancel: bring it to the agent, at once. */
-  readonly deliver: (requestId: string) => void;
+  /** A cancel, or one that shortens the graces. */
+  readonly deliver: DeliverCancel;
   /** The stream is refused or a strict run broken: stop the agent. */
   readonly onMustStop: (why: string) => void;
   /** The log took the run away: stop the agent, write nothing more. */
@@ -40,7 +44,7 @@ export function ownRun(context: ControlContext, options: OwnRunOptions): OwnedRu
   function fail(error: BridgeError): void {
     if (failure !== undefined) return;
     failure = error;
-    context.owned.delete(runId);
+    if (context.owned.get(runId) === owned) context.owned.delete(runId);
     finished.reject(error);
     closed.resolve();
     // A gateway that stops leaves the run, and its agent, to the next one.
@@ -59,7 +63,7 @@ export function ownRun(context: ControlContext, options: OwnRunOptions): OwnedRu
     }),
     clock: context.clock,
     limits: context.limits,
-    strict: options.strict,
+    strict: record.strict,
     onMustStop: options.onMustStop,
     onFailure: fail,
     onCommitted: () => {
@@ -67,16 +71,30 @@ export function ownRun(context: ControlContext, options: OwnRunOptions): OwnedRu
       if (record.run.session === '') record.run.session = run.facts.session;
       options.onCommitted?.();
     },
+    onRead: () => watch.read(),
     ...(resume === undefined ? {} : { resume }),
   });
-  const desk = createCancelDesk(run, (requestId) => {
+  const desk = createCancelDesk(run, options.graces, (requestId, graces) => {
     record.run.cancelRequested = true;
-    options.deliver(requestId);
+    options.deliver(requestId, graces);
   });
 
-  async function finish(end: RunEnd): Promise<void> {
-    const message = await run.finish(end);
-    setFinished(record.run, message);
+  const watch = createPolicyWatch({
+    run,
+    policies: record.policies,
+    createdMs: performance.now() - ageMs(record.run),
+    isListening: options.isListening,
+    onReached: (order) => {
+      context.logger.warn({ run_id: runId, actor: order.actor }, `cancelling: ${order.reason}`);
+      // A failure of the log reaches the run's owner through `onFailure`.
+      desk.request(order).catch(() => undefined);
+    },
+  });
+
+  async function finish(end: SourceEnd): Promise<void> {
+    const { first: cancel, signalled: cancelSignalled } = desk;
+    const message = await run.finish({ ...end, cancel, cancelSignalled });
+    setFinished(record.run, message, timestampFromMs(Date.now()));
     context.owned.delete(runId);
     finished.resolve(message);
     options.onCommitted?.();
@@ -94,6 +112,8 @@ export function ownRun(context: ControlContext, options: OwnRunOptions): OwnedRu
     get failure() {
       return failure;
     },
+    tick: (nowMs) => watch.tick(nowMs),
+    lose: fail,
     finish(end) {
       if (isFinishing) return;
       isFinishing = true;
@@ -104,10 +124,7 @@ export function ownRun(context: ControlContext, options: OwnRunOptions): OwnedRu
   return owned;
 }
 
-/**
- * Commits RunStarted and writes the record. Throws `RUN_EXISTS` if the log knows the run already;
- * then this gateway does not own it.
- */
+/** Commits RunStarted. Throws `RUN_EXISTS` if the log knows the run already: then it is not owned. */
 export async function startOwned(context: ControlContext, owned: OwnedRun): Promise<void> {
   const { record, run } = owned;
   const { runId, labels, partitionKey, partition } = record.run;
@@ -119,7 +136,7 @@ export async function startOwned(context: ControlContext, owned: OwnedRun): Prom
         partitionKey,
         partition,
         bridgeVersion: context.bridgeVersion,
-        profile: record.profile,
+        profile: record.run.profile,
         actor: record.actor,
       }),
     });
@@ -129,22 +146,8 @@ export async function startOwned(context: ControlContext, owned: OwnedRun): Prom
     if (error.code !== 'FENCED') throw error;
     throw new BridgeError('RUN_EXISTS', `run ${runId} is in the log already`, { cause: error });
   }
-  await context.index.create(record);
 }
 
-/** Writes the record now; if the log does not answer, the end of the run or a restart writes it. */
-export async function updateRecord(context: ControlContext, record: RunRecord): Promise<void> {
-  try {
-    await context.index.update(record);
-  } catch (thrown) {
-    const { code, message } = toBridgeError(thrown);
-    context.logger.warn({ run_id: record.run.runId, code }, `record not written: ${message}`);
-  }
-}
-
-export function setFinished(run: RunMessage, finished: RunFinished): void {
-  run.state = Run_State.FINISHED;
-  run.outcome = finished.outcome;
-  run.outcomeReason = finished.reason;
-  run.finishTime = timestampFromMs(Date.now());
+function ageMs({ createTime }: RunMessage): number {
+  return createTime === undefined ? 0 : Math.max(0, Date.now() - timestampMs(createTime));
 }

@@ -5,6 +5,9 @@ import type { RunEnd } from '../ingest/run-finished.js';
 import type { RunRecord } from '../log/run-record.js';
 import type { CancelDesk } from './cancel-desk.js';
 
+/** How a source ended; what was asked and signalled the desk knows. */
+export type SourceEnd = Omit<RunEnd, 'cancel' | 'cancelSignalled'>;
+
 /** A run that this gateway writes. */
 export interface OwnedRun {
   readonly run: Run;
@@ -19,6 +22,10 @@ export interface OwnedRun {
   readonly closed: Promise<void>;
   /** What took the run away from this owner; undefined while it owns it. */
   readonly failure: BridgeError | undefined;
+  /** Holds the run to its policies; `nowMs` is monotonic. */
+  tick(nowMs: number): void;
+  /** Another gateway has the run: this one writes nothing more. */
+  lose(error: BridgeError): void;
   /** Ends the run; the second call and later ones do nothing. */
-  finish(end: RunEnd): void;
+  finish(end: SourceEnd): void;
 }

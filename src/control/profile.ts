@@ -1,4 +1,5 @@
 import { BridgeError, type FieldViolation } from '../errors.js';
+import type { Policies } from '../ingest/policies.js';
 
 /** How to start an agent: what a configuration file names. */
 export interface Profile {
@@ -16,7 +17,7 @@ export interface Profile {
   readonly interruptGraceMs: number | undefined;
   readonly terminateGraceMs: number | undefined;
   readonly strict: boolean | undefined;
-  readonly deadlineMs: number | undefined;
+  readonly policies: Policies;
 }
 
 export interface ProfileParameter {

@@ -1,4 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import {
   type Event,
@@ -6,30 +7,34 @@ import {
   EventBatchSchema,
   EventClass,
   EventSchema,
+  type RunFinished,
 } from '#gen/hep/event/v1/event_pb.js';
 import { BridgeError } from '../errors.js';
 import type { RunResume } from '../ingest/run.js';
 import { createStreamState, restoreEvent } from '../ingest/stream-state.js';
-import type { LogReader } from '../log/log-reader.js';
 import type { RunRecord } from '../log/run-record.js';
+import type { CommittedOrder } from './cancel-desk.js';
+import { decodeOrder } from './cancel-order.js';
+import type { ControlContext } from './context.js';
+import { eventTime, setFinished, timestampFromUs } from './record.js';
 
 /** A run as the log holds it. */
 export interface RestoredRun {
   readonly resume: RunResume & { readonly lastStreamSequence: number };
-  /** RunFinished, if it is over. */
-  readonly finished: Extract<Event['payload'], { case: 'runFinished' }> | undefined;
-  /** The cancels that the log holds: request id and sequence. */
-  readonly cancelRequests: ReadonlyMap<string, number>;
+  /** RunFinished and its time, if it is over. */
+  readonly finished: { readonly value: RunFinished; readonly time: Timestamp } | undefined;
+  /** When the newest event was observed. */
+  readonly lastEventTime: Timestamp;
+  /** The cancels that the log holds, in its order. */
+  readonly cancelRequests: readonly CommittedOrder[];
   /** The log says that a signal was sent for a cancel. */
   readonly signalled: boolean;
 }
 
 /** Reads a run back from the log; undefined if the log holds nothing of it. */
 export async function restoreRun(
-  reader: LogReader,
-  subjectPrefix: string,
-  strict: boolean,
-  signal: AbortSignal,
+  { reader, stopping }: Pick<ControlContext, 'reader' | 'stopping'>,
+  { subjectPrefix, strict }: Pick<RunRecord, 'subjectPrefix' | 'strict'>,
 ): Promise<RestoredRun | undefined> {
   const first = await reader.firstOfRun(subjectPrefix);
   if (first === undefined) return undefined;
@@ -40,22 +45,26 @@ export async function restoreRun(
     stderrSequence: 0,
     offsets: { stdout: 0, stderr: 0 },
   };
-  const cancelRequests = new Map<string, number>();
+  const cancelRequests: CommittedOrder[] = [];
   let finished: RestoredRun['finished'];
   let signalled = false;
   let lastSequence = 0;
   let lastStreamSequence = 0;
+  let lastEventTime = timestampFromUs(0);
   let parts: Uint8Array[] = [];
 
-  function observe(event: Event): void {
+  function observe(batch: EventBatch, event: Event): void {
     restoreEvent(state, event);
     const { payload } = event;
     lastSequence = Number(event.sequence);
+    lastEventTime = eventTime(batch, event);
     if (payload.case === 'cancelRequested') {
-      cancelRequests.set(payload.value.requestId, lastSequence);
+      cancelRequests.push({ order: decodeOrder(payload.value), sequence: lastSequence });
     }
     if (payload.case === 'cancelSignalled' && payload.value.error === '') signalled = true;
-    if (payload.case === 'runFinished') finished = payload;
+    if (payload.case === 'runFinished') {
+      finished = { value: payload.value, time: lastEventTime };
+    }
     if (payload.case === 'stderrChunk') {
       chain.stderrSequence = lastSequence;
       return;
@@ -66,13 +75,13 @@ export async function restoreRun(
     }
   }
 
-  for await (const messages of reader.read(`${subjectPrefix}.*`, first.streamSequence, signal)) {
+  for await (const messages of reader.read(`${subjectPrefix}.*`, first.streamSequence, stopping)) {
     for (const message of messages) {
       const batch = fromBinary(EventBatchSchema, message.body);
       lastStreamSequence = message.streamSequence;
       const whole = wholeEvents(batch, parts);
       if (batch.part === undefined || whole.length > 0) parts = [];
-      for (const event of whole) observe(event);
+      for (const event of whole) observe(batch, event);
       // A chain of parts that broke off is begun again from its first part.
       if (batch.class !== EventClass.PART) {
         chain.offsets = { stdout: Number(batch.stdoutOffset), stderr: Number(batch.stderrOffset) };
@@ -82,6 +91,7 @@ export async function restoreRun(
   return {
     resume: { position: chain, lastSequence, state, lastStreamSequence },
     finished,
+    lastEventTime,
     cancelRequests,
     signalled,
   };
@@ -103,10 +113,15 @@ function wholeEvents(batch: EventBatch, parts: Uint8Array[]): readonly Event[] {
   return [fromBinary(EventSchema, Buffer.concat(parts))];
 }
 
-/** Brings the record of a run that is taken up to what the log says. */
-export function applyRestored({ run }: RunRecord, restored: RestoredRun): void {
+/** Brings a record to what the log says, in the hands of `ownerId`. */
+export function applyRestored({ run }: RunRecord, restored: RestoredRun, ownerId: string): void {
+  run.ownerId = ownerId;
   run.state = Run_State.RUNNING;
+  run.lastEventTime = restored.lastEventTime;
   run.lastSequence = BigInt(restored.resume.lastSequence);
   run.session = restored.resume.state.facts.session;
-  run.cancelRequested = restored.cancelRequests.size > 0;
+  run.cancelRequested = restored.cancelRequests.length > 0;
+  if (restored.finished !== undefined) {
+    setFinished(run, restored.finished.value, restored.finished.time);
+  }
 }

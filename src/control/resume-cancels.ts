@@ -10,8 +10,9 @@ export async function resumeCancels(
 ): Promise<void> {
   const { cancelRequests: committed, signalled } = restored;
   owned.desk.resume(committed, signalled);
+  const known = new Set(committed.map(({ order }) => order.requestId));
   for (const order of await context.cancels.list(owned.run.runId)) {
-    if (committed.has(order.requestId)) continue;
+    if (known.has(order.requestId)) continue;
     // A failure of the log reaches the run's owner through `onFailure`.
     owned.desk.request(order).catch(() => undefined);
   }

@@ -1,7 +1,7 @@
-import { v4 as uuidv4 } from 'uuid';
 import { CancelCause } from '#gen/hep/event/v1/event_pb.js';
 import { toBridgeError } from '../errors.js';
 import { checkSpace, spoolBytes } from '../ingest/spool/space.js';
+import { ownOrder } from './cancel-order.js';
 import type { ControlContext } from './context.js';
 import type { OwnedRun } from './owned-run.js';
 
@@ -29,9 +29,8 @@ export function watchSpace(context: ControlContext): () => void {
     const largest = await largestOf(context, children);
     if (largest === undefined) return;
     context.logger.warn({ run_id: largest.run.runId }, `cancelling the largest run: ${reason}`);
-    const order = { requestId: uuidv4(), cause: CancelCause.SPACE, actor: '', reason };
     // A failure of the log reaches the run's owner through `onFailure`.
-    largest.desk.request(order).catch(() => undefined);
+    largest.desk.request(ownOrder(CancelCause.SPACE, 'bridge', reason)).catch(() => undefined);
   }
 
   const timer = setInterval(() => {

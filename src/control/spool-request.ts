@@ -1,14 +1,11 @@
 import type { StartChildOptions } from '../ingest/child/child-source.js';
 import { decodeRunRecord, encodeRunRecord, type RunRecord } from '../log/run-record.js';
-import type { Graces } from './child-run.js';
+import type { Graces } from './graces.js';
 
 /** What the spool keeps of a start, so that a restarted bridge takes the run up as it was meant. */
 export interface SpoolRequest {
   readonly record: RunRecord;
-  readonly strict: boolean;
   readonly graces: Graces;
-  /** From the run's creation; undefined: none. */
-  readonly deadlineMs: number | undefined;
   readonly spawn: AgentSpawn;
 }
 

@@ -7,8 +7,9 @@ import {
   type StartRunResponse,
   StartRunResponseSchema,
 } from '#gen/hep/bridge/v1/run_service_pb.js';
-import { BridgeError, type FieldViolation } from '../errors.js';
+import { BridgeError, type FieldViolation, toBridgeError } from '../errors.js';
 import { startChild } from '../ingest/child/child-source.js';
+import { strictestPolicies } from '../ingest/policies.js';
 import { spoolDir, spoolFiles } from '../ingest/spool/layout.js';
 import { createSpool, removeSpool } from '../ingest/spool/run-spool.js';
 import { freeBytes } from '../ingest/spool/space.js';
@@ -16,11 +17,13 @@ import type { RunRecord } from '../log/run-record.js';
 import type { Caller } from './caller.js';
 import { type ChildRun, childRun } from './child-run.js';
 import type { ControlContext } from './context.js';
-import { armDeadline } from './deadline.js';
 import { newRecord } from './new-record.js';
-import { startOwned, updateRecord } from './own-run.js';
+import { startOwned } from './own-run.js';
+import { checkPolicies, policiesOf } from './policy-request.js';
 import { agentArgv, agentEnv, checkParameters, findProfile, type Profile } from './profile.js';
 import { findRecord } from './read-runs.js';
+import { giveUpClaim, updateRecord } from './record.js';
+import { refuseWhenFull } from './refuse-when-full.js';
 import { startRequestHash } from './request-hash.js';
 import { type AgentSpawn, encodeSpoolRequest, type SpoolRequest } from './spool-request.js';
 import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from './validate.js';
@@ -39,15 +42,14 @@ export async function startRun(
     checkPartitionKey(request.partitionKey),
     checkParameters(profile, request.parameters),
     checkPrompt(profile, request.prompt),
-    checkDeadline(request),
+    checkPolicies(request),
   );
   const requestHash = startRequestHash(request);
   const known = await findRecord(context, caller, runId);
-  if (known !== undefined) return sameRun(known, requestHash);
+  if (known !== undefined && !(await isBareClaim(context, known))) {
+    return sameRun(known, requestHash);
+  }
   await checkRoom(context);
-  // Another call with this id may have come while the log was asked.
-  const owned = context.owned.get(runId);
-  if (owned !== undefined) return sameRun(owned.record, requestHash);
 
   const { tenant, actor } = caller;
   const { labels, partitionKey, profile: profileName } = request;
@@ -59,25 +61,38 @@ export async function startRun(
     profile: profileName,
     actor,
     requestHash,
+    strict: profile.strict ?? context.strict,
+    policies: strictestPolicies(profile.policies, policiesOf(request)),
   });
-  const spooled = spoolRequest(context, record, profile, request);
-  createSpool({
-    dataDir: context.dataDir,
-    runId,
-    request: encodeSpoolRequest(spooled),
-    ...(profile.prompt === 'none' ? {} : { prompt: request.prompt }),
-  });
-  const run = childRun(context, spooled);
   try {
-    await startOwned(context, run.owned);
+    if (known === undefined) await context.index.create(record);
   } catch (thrown) {
-    await removeSpool(context.dataDir, runId);
+    if (toBridgeError(thrown).code !== 'RUN_EXISTS') throw thrown;
+    // Another call with this id was faster, here or at another gateway.
     const raced = await findRecord(context, caller, runId);
     if (raced === undefined) throw thrown;
     return sameRun(raced, requestHash);
   }
+  const spooled = spoolRequest(context, record, profile, request);
+  let run: ChildRun;
+  try {
+    createSpool({
+      dataDir: context.dataDir,
+      runId,
+      request: encodeSpoolRequest(spooled),
+      ...(profile.prompt === 'none' ? {} : { prompt: request.prompt }),
+    });
+    run = childRun(context, spooled);
+    await startOwned(context, run.owned);
+  } catch (thrown) {
+    // A gateway that stops leaves a start that may be in the log to the next one.
+    if (!context.stopping.aborted) {
+      await removeSpool(context.dataDir, runId);
+      await giveUpClaim(context, record);
+    }
+    throw thrown;
+  }
   await spawnAgent(context, run, spooled.spawn);
-  armDeadline(context, run.owned, spooled.deadlineMs);
   return create(StartRunResponseSchema, { run: record.run, existed: false });
 }
 
@@ -92,12 +107,22 @@ export async function spawnAgent(
   const child = await startChild({ ...spawn, runId, keeper: context.keeper, dir });
   if ('error' in child) {
     const message = `cannot start the agent: ${child.message} (${child.error})`;
-    owned.finish({ exit: { kind: 'spawn-failed', message }, cancelSignalled: false });
+    owned.finish({ exit: { kind: 'spawn-failed', message } });
     return;
   }
   owned.record.run.state = Run_State.RUNNING;
   attach(child);
   await updateRecord(context, owned.record);
+}
+
+/** A record of ours whose start was given up before anything of the run was in the log. */
+async function isBareClaim(
+  context: ControlContext,
+  { run, ...record }: RunRecord,
+): Promise<boolean> {
+  if (run.state !== Run_State.STARTING || run.ownerId !== context.ownerId) return false;
+  if (context.owned.has(run.runId)) return false;
+  return (await context.reader.lastOfRun(record.subjectPrefix)) === undefined;
 }
 
 function sameRun(record: RunRecord, requestHash: string): StartRunResponse {
@@ -118,18 +143,12 @@ function spoolRequest(
 ): SpoolRequest {
   const dir = spoolDir(context.dataDir, record.run.runId);
   const promptFile = join(dir, spoolFiles.prompt);
-  const { deadline } = request;
   return {
     record,
-    strict: profile.strict ?? context.strict,
     graces: {
       interruptGraceMs: profile.interruptGraceMs ?? context.interruptGraceMs,
       terminateGraceMs: profile.terminateGraceMs ?? context.terminateGraceMs,
     },
-    deadlineMs:
-      deadline === undefined
-        ? profile.deadlineMs
-        : Number(deadline.seconds) * 1_000 + Math.ceil(deadline.nanos / 1e6),
     spawn: {
       argv: agentArgv(profile, request.parameters, promptFile),
       cwd: profile.cwd ?? context.dataDir,
@@ -140,12 +159,7 @@ function spoolRequest(
 }
 
 async function checkRoom(context: ControlContext): Promise<void> {
-  if (context.owned.size >= context.maxRuns) {
-    throw new BridgeError(
-      'LIMIT_REACHED',
-      `${context.owned.size} runs are live, the limit of this gateway; try again when one has ended`,
-    );
-  }
+  refuseWhenFull(context);
   const free = await freeBytes(context.dataDir);
   if (free < context.reserveBytes) {
     throw new BridgeError(
@@ -158,9 +172,4 @@ async function checkRoom(context: ControlContext): Promise<void> {
 function checkPrompt(profile: Profile, prompt: string): readonly FieldViolation[] {
   if (profile.prompt !== 'none' || prompt === '') return [];
   return [{ field: 'prompt', description: 'this profile takes no prompt' }];
-}
-
-function checkDeadline({ deadline }: StartRunRequest): readonly FieldViolation[] {
-  if (deadline === undefined || deadline.seconds > 0n || deadline.nanos > 0) return [];
-  return [{ field: 'deadline', description: 'a deadline is longer than 0' }];
 }

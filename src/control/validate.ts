@@ -1,3 +1,4 @@
+import { type Duration, durationMs } from '@bufbuild/protobuf/wkt';
 import { BridgeError, type FieldViolation } from '../errors.js';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -47,6 +48,13 @@ export function checkPartitionKey(key: string): Check {
 export function checkReason(reason: string): Check {
   if (Buffer.byteLength(reason) <= MAX_REASON_BYTES) return [];
   return [{ field: 'reason', description: `at most ${MAX_REASON_BYTES} bytes` }];
+}
+
+export function checkDuration(field: string, value: Duration | undefined, maxMs: number): Check {
+  if (value === undefined) return [];
+  const ms = durationMs(value);
+  if (ms >= 0 && ms <= maxMs) return [];
+  return [{ field, description: `0 to ${maxMs / 1_000} s` }];
 }
 
 /** Throws `INVALID_REQUEST` that names every field at fault, if there is one. */

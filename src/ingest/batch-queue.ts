@@ -25,11 +25,14 @@ export interface EncodedEvents {
 export interface TakenBatch {
   readonly commits: readonly Commit[];
   readonly lastSequence: number;
+  /** When its last event was observed. */
+  readonly lastTimeUs: number;
   readonly offsets: SourceOffsets;
 }
 
 interface Batch {
   readonly observeTimeUs: number;
+  lastTimeUs: number;
   readonly chunks: Uint8Array[];
   bytes: number;
   firstSequence: number;
@@ -55,8 +58,16 @@ export interface BatchQueue {
   baseTimeUs(nowUs: number): number;
   /** Bytes that still fit the batch that `append` would extend. */
   readonly room: number;
-  /** `stdoutOffset`: position in stdout behind the last of these events' lines. */
-  append(events: EncodedEvents, observeTimeUs: number, stdoutOffset: number): void;
+  /**
+   * `observeTimeUs`: `baseTimeUs` of the first of these events; `lastTimeUs`: when the last was
+   * observed; `stdoutOffset`: position in stdout behind the last one's line.
+   */
+  append(
+    events: EncodedEvents,
+    observeTimeUs: number,
+    lastTimeUs: number,
+    stdoutOffset: number,
+  ): void;
   /** Ends the batch that `append` would extend, so that the next event begins a new one. */
   seal(): void;
   take(): TakenBatch | undefined;
@@ -165,8 +176,10 @@ export function createBatchQueue(
     return commits;
   }
 
-  function taken(commits: readonly Commit[], lastSequence: number): TakenBatch {
-    return { commits, lastSequence, offsets: { stdout: stdoutOffset, stderr: stderrOffset } };
+  function taken(commits: readonly Commit[], batch: Batch): TakenBatch {
+    const { lastSequence, lastTimeUs } = batch;
+    const offsets = { stdout: stdoutOffset, stderr: stderrOffset };
+    return { commits, lastSequence, lastTimeUs, offsets };
   }
 
   return {
@@ -179,9 +192,10 @@ export function createBatchQueue(
     baseTimeUs(nowUs) {
       return open === undefined ? nowUs : open.observeTimeUs;
     },
-    append(events, observeTimeUs, stdoutOffset) {
+    append(events, observeTimeUs, lastTimeUs, stdoutOffset) {
       open ??= {
         observeTimeUs,
+        lastTimeUs,
         chunks: [],
         bytes: 0,
         firstSequence: events.firstSequence,
@@ -192,6 +206,7 @@ export function createBatchQueue(
       open.chunks.push(events.bytes);
       open.bytes += events.bytes.length;
       open.lastSequence = events.lastSequence;
+      open.lastTimeUs = lastTimeUs;
       if (events.lastStepSequence > 0) open.lastStepSequence = events.lastStepSequence;
       open.stdoutOffset = stdoutOffset;
       bytes += events.bytes.length;
@@ -212,19 +227,21 @@ export function createBatchQueue(
       }
       sequence = batch.lastSequence;
       if (batch.lastStepSequence > 0) stepSequence = batch.lastStepSequence;
-      return taken(commits, batch.lastSequence);
+      return taken(commits, batch);
     },
     wrapStderr(events, observeTimeUs, endOffset) {
       stderrOffset = endOffset;
       const batch = {
         ...events,
         observeTimeUs,
+        lastTimeUs: observeTimeUs,
         chunks: [events.bytes],
         bytes: events.bytes.length,
+        stdoutOffset,
       };
-      const commit = encodeWhole({ ...batch, stdoutOffset }, 'stderr', stderrSequence);
+      const commit = encodeWhole(batch, 'stderr', stderrSequence);
       stderrSequence = events.lastSequence;
-      return taken([commit], events.lastSequence);
+      return taken([commit], batch);
     },
   };
 }

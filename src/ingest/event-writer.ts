@@ -63,6 +63,7 @@ export function createEventWriter(queue: BatchQueue, lastSequence = 0): EventWri
     queue.append(
       { bytes, firstSequence, lastSequence: sequence, lastStepSequence },
       baseUs,
+      nowUs,
       stdoutOffset,
     );
     position = 0;

@@ -27,6 +27,10 @@ export interface LineEventsOptions {
 /** A run's stdout on its way from bytes to events. */
 export interface LineEvents {
   readonly facts: StreamFacts;
+  /** Frames seen by this object. */
+  readonly frames: number;
+  /** A header was accepted, or refused. */
+  readonly hasHeader: boolean;
   /** Set when the stream is not one that this bridge reads; from then on its lines are dropped. */
   readonly refusal: Refusal | undefined;
   /** What broke a strict run; empty if nothing did. */
@@ -56,6 +60,7 @@ export function createLineEvents(options: LineEventsOptions): LineEvents {
   const { writer, strict, startOffset } = options;
   const { facts, gate, rules } = options.state;
   let eventOffset = startOffset;
+  let frames = 0;
   let blank: Uint8Array[] = [];
   let blankBytes = 0;
   let strictBreach = '';
@@ -82,6 +87,7 @@ export function createLineEvents(options: LineEventsOptions): LineEvents {
     if (gate.state === 'open' && blankBytes === 0 && terminated) {
       if (writer.writeHot(source, start, end, endOffset, admits)) {
         eventOffset = endOffset;
+        frames += 1;
         return;
       }
       isOrderChecked = orderViolation !== undefined;
@@ -97,6 +103,7 @@ export function createLineEvents(options: LineEventsOptions): LineEvents {
       return;
     }
     const { payload, canonical, lossyText, violations, turnId } = decoded;
+    frames += 1;
     if (gate.state === 'before-header') {
       if (!gate.decide(payload, bytes)) return;
       emitHeld();
@@ -185,6 +192,12 @@ export function createLineEvents(options: LineEventsOptions): LineEvents {
 
   return {
     facts,
+    get frames() {
+      return frames;
+    },
+    get hasHeader() {
+      return gate.state !== 'before-header';
+    },
     get refusal() {
       return gate.refusal;
     },

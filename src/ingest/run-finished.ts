@@ -1,11 +1,24 @@
 import { create } from '@bufbuild/protobuf';
-import { type RunFinished, RunFinishedSchema } from '#gen/hep/event/v1/event_pb.js';
+import {
+  type CancelCause,
+  type RunFinished,
+  RunFinishedSchema,
+} from '#gen/hep/event/v1/event_pb.js';
 import type { LineEvents } from './line-events.js';
 import { decideOutcome, type Exit } from './outcome.js';
+
+/** The cancel that a run's end answers. */
+export interface AskedCancel {
+  readonly cause: CancelCause;
+  readonly actor: string;
+  readonly reason: string;
+}
 
 /** How the source of a run ended, beside what its lines say. */
 export interface RunEnd {
   readonly exit: Exit;
+  /** The first that was asked for; undefined = none was. */
+  readonly cancel?: AskedCancel | undefined;
   /** The owner sent a signal for a cancel. */
   readonly cancelSignalled: boolean;
   /** Processes of the agent's group that were still there after its end and were killed. */
@@ -32,6 +45,7 @@ export function runFinished(end: RunEnd, lines: LineEvents, stderrTail: Uint8Arr
     lastTerminal: facts.lastTerminal?.kind,
   });
   const notes = [verdict.detail];
+  if (end.cancel !== undefined) notes.push(describeCancel(end.cancel));
   if (end.escapedProcesses) notes.push(`${end.escapedProcesses} processes left its group, live on`);
   if (end.lateBytes) notes.push(`${end.lateBytes} bytes came after its end, not published`);
   const message = create(RunFinishedSchema, {
@@ -47,9 +61,15 @@ export function runFinished(end: RunEnd, lines: LineEvents, stderrTail: Uint8Arr
     refusedLine: refusal?.line ?? new Uint8Array(0),
     synthetic: end.synthetic ?? false,
     leftoverProcesses: end.leftoverProcesses ?? 0,
+    ...(end.cancel === undefined ? {} : { cancelCause: end.cancel.cause }),
   });
   if (end.exit.kind === 'code') message.exitCode = end.exit.code;
   if (facts.answer !== undefined) message.answer = facts.answer;
   if (facts.usage !== undefined) message.usage = facts.usage;
   return message;
+}
+
+function describeCancel({ actor, reason }: AskedCancel): string {
+  const by = actor === '' ? 'its end was asked for' : `its end was asked for by ${actor}`;
+  return reason === '' ? by : `${by}: ${reason}`;
 }

@@ -25,6 +25,12 @@ export interface RunLog {
    */
   commit(commit: Commit): Promise<void>;
   /**
+   * Looks whether this writer still has the run; rejects with `FENCED` if another one wrote to it, with
+   * `LOG_UNAVAILABLE` if the log does not answer. Without a connection nothing is looked at. May be
+   * called while a commit is in flight.
+   */
+  verify(): Promise<void>;
+  /**
    * After `HISTORY_GONE`: lets the next commit begin the chain anew, if the log holds no message of
    * the run and so none of another owner; otherwise rejects with `FENCED`.
    */

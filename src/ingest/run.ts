@@ -57,6 +57,8 @@ export interface RunOptions {
   readonly onFailure: (error: BridgeError) => void;
   /** A commit was acknowledged. */
   readonly onCommitted?: () => void;
+  /** Bytes of stdout were taken. */
+  readonly onRead?: () => void;
 }
 
 /**
@@ -66,8 +68,21 @@ export interface RunOptions {
 export interface Run {
   readonly runId: string;
   readonly facts: StreamFacts;
+  /** Frames seen by this owner. */
+  readonly frames: number;
+  /** A header was accepted, or refused. */
+  readonly hasHeader: boolean;
+  /** Sequence of the newest event, committed or not. */
+  readonly lastSequence: number;
+  /** What the log takes is less than what comes: `ready` waits. */
+  readonly isHeldBack: boolean;
   /** What the log has acknowledged. */
-  readonly committed: { readonly sequence: number; readonly offsets: SourceOffsets };
+  readonly committed: {
+    readonly sequence: number;
+    readonly offsets: SourceOffsets;
+    /** When its last event was observed; 0 = nothing was committed by this owner. */
+    readonly lastTimeUs: number;
+  };
   /** Position in stdout behind the last byte seen. */
   readonly stdoutOffset: number;
   readonly stderrOffset: number;
@@ -83,6 +98,11 @@ export interface Run {
   append(payload: Event['payload']): Promise<number>;
   /** Resolves when all that was given is committed. */
   drained(): Promise<void>;
+  /**
+   * Asks the log whether this owner still has the run; if not, `onFailure` is called before this
+   * resolves. What else goes wrong is left for the next commit to find.
+   */
+  verify(): Promise<void>;
   /** Ends the run, once; resolves when RunFinished is committed. */
   finish(end: RunEnd): Promise<RunFinished>;
 }
@@ -101,7 +121,7 @@ export function createRun(options: RunOptions): Run {
   });
   const stderr = createStderrQueue(source.stderr);
 
-  let committed = { sequence: resume?.lastSequence ?? 0, offsets: source };
+  let committed = { sequence: resume?.lastSequence ?? 0, offsets: source, lastTimeUs: 0 };
   let waiters: { until: () => boolean; resolve: () => void; reject: (e: BridgeError) => void }[] =
     [];
   let failure: BridgeError | undefined;
@@ -136,7 +156,8 @@ export function createRun(options: RunOptions): Run {
         write({ payload: { case: 'historyExpired', value } });
       }
     }
-    committed = { sequence: taken.lastSequence, offsets: taken.offsets };
+    const { lastSequence: sequence, offsets, lastTimeUs } = taken;
+    committed = { sequence, offsets, lastTimeUs };
     options.onCommitted?.();
   }
 
@@ -151,12 +172,17 @@ export function createRun(options: RunOptions): Run {
         await commit(taken);
       }
     } catch (thrown) {
-      failure = toBridgeError(thrown);
-      options.onFailure(failure);
+      fail(toBridgeError(thrown));
     } finally {
       isCommitting = false;
       settleWaiters();
     }
+  }
+
+  function fail(error: BridgeError): void {
+    if (failure !== undefined) return;
+    failure = error;
+    options.onFailure(error);
   }
 
   function settleWaiters(): void {
@@ -197,6 +223,18 @@ export function createRun(options: RunOptions): Run {
   return {
     runId,
     facts: lines.facts,
+    get frames() {
+      return lines.frames;
+    },
+    get hasHeader() {
+      return lines.hasHeader;
+    },
+    get lastSequence() {
+      return writer.lastSequence;
+    },
+    get isHeldBack() {
+      return waitingBytes() >= limits.maxWaitingBytes;
+    },
     get committed() {
       return committed;
     },
@@ -210,6 +248,7 @@ export function createRun(options: RunOptions): Run {
       lines.push(bytes, clock());
       startPump();
       checkMustStop();
+      options.onRead?.();
     },
     stderr(bytes) {
       stderr.push(bytes);
@@ -227,6 +266,16 @@ export function createRun(options: RunOptions): Run {
     },
     drained() {
       return when(() => waitingBytes() === 0 && !isCommitting);
+    },
+    async verify() {
+      try {
+        await log.verify();
+      } catch (thrown) {
+        const error = toBridgeError(thrown);
+        if (error.code !== 'FENCED') return;
+        fail(error);
+        settleWaiters();
+      }
     },
     async finish(end) {
       if (isFinishing) throw new BridgeError('RUN_FINISHED', `run ${runId} is over`);

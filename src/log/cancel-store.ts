@@ -1,8 +1,8 @@
-import { JetStreamApiError } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { CancelCause } from '#gen/hep/event/v1/event_pb.js';
 import { asUnavailable } from './as-unavailable.js';
 import { createBucketReader } from './bucket-reader.js';
+import { isWrongLastSequence } from './is-wrong-last-sequence.js';
 import type { LogAccess } from './log-access.js';
 import { CANCELS_BUCKET } from './names.js';
 
@@ -14,6 +14,9 @@ export interface StoredCancel {
   readonly cause: CancelCause;
   readonly actor: string;
   readonly reason: string;
+  readonly force?: boolean;
+  readonly interruptGraceMs?: number;
+  readonly terminateGraceMs?: number;
   /** Unix time. */
   readonly timeMs: number;
 }
@@ -26,9 +29,6 @@ export interface CancelStore {
   list(runId: string): Promise<readonly StoredCancel[]>;
 }
 
-const WRONG_LAST_SEQUENCE = 10_071;
-const WRONG_LAST_SEQUENCE_UNKNOWN = 10_164;
-
 export function createCancelStore(access: LogAccess, bucket: KV): CancelStore {
   const reader = createBucketReader(access, CANCELS_BUCKET);
   return {
@@ -38,7 +38,7 @@ export function createCancelStore(access: LogAccess, bucket: KV): CancelStore {
           await bucket.create(`${cancel.runId}.${cancel.requestId}`, JSON.stringify(cancel));
           return true;
         } catch (thrown) {
-          if (isTaken(thrown)) return false;
+          if (isWrongLastSequence(thrown)) return false;
           throw thrown;
         }
       }),
@@ -47,11 +47,6 @@ export function createCancelStore(access: LogAccess, bucket: KV): CancelStore {
       return entries.map(({ value }) => decode(value)).filter((cancel) => cancel !== undefined);
     },
   };
-}
-
-function isTaken(thrown: unknown): boolean {
-  if (!(thrown instanceof JetStreamApiError)) return false;
-  return thrown.code === WRONG_LAST_SEQUENCE || thrown.code === WRONG_LAST_SEQUENCE_UNKNOWN;
 }
 
 /** Undefined for what somebody else wrote or deleted. */

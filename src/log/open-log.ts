@@ -11,6 +11,7 @@ import { readLastMessage } from './last-message.js';
 import type { LogAccess } from './log-access.js';
 import type { LogReader } from './log-reader.js';
 import { CANCELS_BUCKET, OWNERS_BUCKET, RUNS_BUCKET } from './names.js';
+import { createOwnerStore, type OwnerStore } from './owner-store.js';
 import { createRunIndex, type RunIndex } from './run-index.js';
 import { createRunWriter, type RunWriter, type RunWriterOptions } from './run-writer.js';
 import { checkMaxPayload, ensureStream, type StreamOptions } from './stream.js';
@@ -20,6 +21,7 @@ export interface Log {
   readonly reader: LogReader;
   readonly index: RunIndex;
   readonly cancels: CancelStore;
+  readonly owners: OwnerStore;
   /** See `sharedCursorKey`. */
   readonly cursorKey: Uint8Array;
   writer(options: Omit<RunWriterOptions, 'inbox' | 'lastMessage'>): RunWriter;
@@ -54,6 +56,7 @@ export async function openLog(connection: NatsConnection, options: StreamOptions
     reader: createLogReader(access),
     index: createRunIndex(access, runs),
     cancels: createCancelStore(access, cancels),
+    owners: createOwnerStore(access, owners),
     cursorKey: await sharedCursorKey(owners),
     writer: (writerOptions) =>
       createRunWriter({

@@ -2,6 +2,7 @@ import type { KV } from '@nats-io/kv';
 import { BridgeError } from '../errors.js';
 import { asUnavailable } from './as-unavailable.js';
 import { type BucketReader, createBucketReader, KEYS_AT_ONCE } from './bucket-reader.js';
+import { isWrongLastSequence } from './is-wrong-last-sequence.js';
 import type { LogAccess } from './log-access.js';
 import { RUNS_BUCKET } from './names.js';
 import { decodeRunRecord, encodeRunRecord, type RunRecord } from './run-record.js';
@@ -22,10 +23,16 @@ export interface RunPage {
 
 /** The projection of all runs. All functions fail with `LOG_UNAVAILABLE`. */
 export interface RunIndex {
+  /** Throws `RUN_EXISTS` if the run has a record. */
   create(record: RunRecord): Promise<void>;
+  /** For a record that was made and whose run never came to be. */
+  remove(record: RunRecord): Promise<void>;
   update(record: RunRecord): Promise<void>;
   get(tenantToken: string, runId: string): Promise<RunRecord | undefined>;
-  /** Newest first by creation; `INVALID_REQUEST` for a token that is none. */
+  /**
+   * Newest first by creation; `INVALID_REQUEST` for a page token that is none. The tenant token `*` stands
+   * for all.
+   */
   listNewestFirst(tenantToken: string, options: ListOptions): Promise<RunPage>;
 }
 
@@ -49,13 +56,30 @@ export function createRunIndex(access: LogAccess, bucket: KV): RunIndex {
     await asUnavailable(`writing ${key}`, () => bucket.put(key, value));
   }
 
+  async function createKey(key: string, value: string): Promise<void> {
+    await asUnavailable(`writing ${key}`, async () => {
+      try {
+        await bucket.create(key, value);
+      } catch (thrown) {
+        if (!isWrongLastSequence(thrown)) throw thrown;
+        throw new BridgeError('RUN_EXISTS', `${key} has a record`, { cause: thrown });
+      }
+    });
+  }
+
+  const orderKey = (tenantToken: string, runId: string): string => `o.${tenantToken}.${runId}`;
   const recordKey = (tenantToken: string, runId: string): string => `r.${tenantToken}.${runId}`;
 
   return {
     async create(record) {
-      const { runId } = record.run;
-      await put(recordKey(record.tenantToken, runId), encodeRunRecord(record));
-      await put(`o.${record.tenantToken}.${runId}`, '');
+      const { tenantToken, run } = record;
+      await createKey(recordKey(tenantToken, run.runId), encodeRunRecord(record));
+      await put(orderKey(tenantToken, run.runId), '');
+    },
+    async remove({ tenantToken, run }) {
+      for (const key of [orderKey(tenantToken, run.runId), recordKey(tenantToken, run.runId)]) {
+        await asUnavailable(`removing ${key}`, () => bucket.delete(key));
+      }
     },
     async update(record) {
       await put(recordKey(record.tenantToken, record.run.runId), encodeRunRecord(record));

@@ -1,20 +1,20 @@
 import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
 import { type Run, RunSchema } from '#gen/hep/bridge/v1/run_pb.js';
+import type { Policies } from '../ingest/policies.js';
 
 /** What the `runs` bucket knows of a run: a projection of the log, never the truth. */
 export interface RunRecord {
   /** Written on as the run goes; `updateRecord` stores it. */
   readonly run: Run;
   readonly tenantToken: string;
-  /** Owner id of the gateway that writes the run. */
-  readonly ownerId: string;
   /** `hep.event.v1.<tenant>.<partition>.<run>`. */
   readonly subjectPrefix: string;
   /** SHA-256 in hex of the request that made the run. */
   readonly requestHash: string;
   readonly actor: string;
-  /** Empty for a run that came through Ingest. */
-  readonly profile: string;
+  /** End the run at the first thing that breaks a rule. */
+  readonly strict: boolean;
+  readonly policies: Policies;
 }
 
 /** JSON text; enums by name, so that a person can read the bucket. */
@@ -29,7 +29,8 @@ export function decodeRunRecord(text: string): RunRecord | undefined {
     if (typeof rest.subjectPrefix !== 'string' || typeof rest.tenantToken !== 'string') {
       return undefined;
     }
-    return { ...rest, run: fromJson(RunSchema, run, { ignoreUnknownFields: true }) };
+    const decoded = fromJson(RunSchema, run, { ignoreUnknownFields: true });
+    return { ...rest, run: decoded };
   } catch {
     return undefined;
   }

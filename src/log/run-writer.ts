@@ -4,7 +4,8 @@ import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { BridgeError } from '../errors.js';
 import type { Commit, RunLog } from '../ingest/run-log.js';
 import { type AckInbox, MESSAGE_TOO_LARGE } from './ack-inbox.js';
-import { formatCommit } from './commit-header.js';
+import { formatCommit, parseCommit } from './commit-header.js';
+import { WRONG_LAST_SEQUENCE, WRONG_LAST_SEQUENCE_UNKNOWN } from './is-wrong-last-sequence.js';
 import type { LastMessage } from './last-message.js';
 import { HEADER } from './names.js';
 
@@ -33,8 +34,6 @@ export interface RunWriter extends RunLog {
   readonly lastStreamSequence: number;
 }
 
-const WRONG_LAST_SEQUENCE = 10_071;
-const WRONG_LAST_SEQUENCE_UNKNOWN = 10_164;
 const FIRST_TIMEOUT_MS = 2_000;
 const MAX_TIMEOUT_MS = 15_000;
 const RETRY_MS = 50;
@@ -129,6 +128,15 @@ export function createRunWriter(options: RunWriterOptions): RunWriter {
       return last;
     },
     commit,
+    async verify() {
+      if (isFenced) throw fenced('decided before');
+      if (!inbox.isConnected) return;
+      const expected = last;
+      const message = await options.lastMessage(filter);
+      if (message === undefined || message.streamSequence <= expected) return;
+      if (parseCommit(message.commit)?.epoch === epoch) return;
+      throw fenced(`last message ${message.streamSequence} is ${message.commit}`);
+    },
     async restartChain() {
       let retryMs = RETRY_MS;
       for (;;) {

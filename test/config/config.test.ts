@@ -52,7 +52,7 @@ profiles:
     expect(profile).toMatchObject({
       cwd: join(dir, 'work'),
       prompt: 'file',
-      deadlineMs: 7_200_000,
+      policies: { deadlineMs: 7_200_000 },
     });
     expect(profile?.parameters.model?.pattern.test('opus')).toBe(true);
     expect(profile?.parameters.model?.pattern.test('xy1')).toBe(false);
@@ -90,7 +90,7 @@ profiles:
     [
       'a value that is not one of the known',
       'on_stop: die',
-      /on_stop: must be one of: leave, cancel/,
+      /on_stop: must be one of: drain, cancel, leave/,
     ],
     ['an address without a port', 'listen: localhost', /listen: is not host:port/],
     [

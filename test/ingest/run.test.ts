@@ -50,6 +50,7 @@ async function play(source: Uint8Array | string, options: PlayOptions = {}): Pro
         await Promise.resolve();
         commits.push(commit);
       },
+      verify: () => Promise.resolve(),
       restartChain: () => Promise.reject(new Error('not asked for')),
     },
     clock: createClock(),
@@ -315,6 +316,7 @@ describe('a run', () => {
             commits.push(commit);
             acks.push(resolve);
           }),
+        verify: () => Promise.resolve(),
         restartChain: () => Promise.reject(new Error('not asked for')),
       },
       clock: createClock(),
@@ -344,6 +346,7 @@ describe('a run', () => {
       runId: RUN_ID,
       log: {
         commit: () => Promise.reject(new BridgeError('FENCED', 'another writer owns the run')),
+        verify: () => Promise.resolve(),
         restartChain: () => Promise.reject(new Error('not asked for')),
       },
       clock: createClock(),

@@ -21,11 +21,11 @@ function recordOf(tenantToken: string, labels: Record<string, string> = {}): Run
   return {
     run: create(RunSchema, { runId, labels, state: Run_State.RUNNING }),
     tenantToken,
-    ownerId: 'owner',
     subjectPrefix: `hep.event.v1.${tenantToken}.7.${runId}`,
     requestHash: 'h',
     actor: 'me',
-    profile: 'p',
+    strict: false,
+    policies: {},
   };
 }
 

@@ -33,7 +33,7 @@ export function profileOf(command: readonly string[], options: Partial<Profile> 
     interruptGraceMs: 700,
     terminateGraceMs: 700,
     strict: undefined,
-    deadlineMs: undefined,
+    policies: {},
     ...options,
   };
 }
@@ -71,7 +71,9 @@ export const TEST_OPTIONS: Omit<GatewayOptions, 'dataDir' | 'profiles'> = {
   terminateGraceMs: 700,
   strict: false,
   reflection: false,
+  lostAfterMs: 60_000,
   onStop: 'cancel',
+  drainLimitMs: 10_000,
 };
 
 export function temporaryDir(): string {
