@@ -1,17 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { connectBridge } from '../src/client/connect-bridge.js';
 import { eventsOf, kindsOf, rebuildSource, temporaryDir, verdictOf } from './support/gateway.js';
 import { ingestBytes } from './support/ingest-bytes.js';
+import { type ServedBridge, serveBridge } from './support/served-bridge.js';
 
-const COMMAND = fileURLToPath(new URL('../bin/hep-bridge', import.meta.url));
 const HEADER = '{"type":"hep_header","hep":"v1","fah":"1","session":"s"}';
 const DONE =
   '{"type":"turn_done","turn_id":1,"message":"hi","tool_results":[],"usage":{"input":1,"output":2,"cost":0.0},"stop_reason":"stop"}';
@@ -23,45 +19,16 @@ afterEach(async () => {
   cleanUps = [];
 });
 
-interface Served {
-  readonly address: string;
-  kill(signal: NodeJS.Signals): Promise<void>;
-}
-
-/** `hep-bridge serve` as a process of its own, so that it can be killed. */
+/** A bridge that ends with the test. */
 async function serve(
   dataDir: string,
   reconnectWindow = '60s',
   ...args: readonly string[]
-): Promise<Served> {
-  const config = join(dataDir, 'config.yaml');
-  mkdirSync(dataDir, { recursive: true });
-  writeFileSync(
-    config,
-    `reconnect_window: ${reconnectWindow}\nprofiles:\n  sh:\n    command: ["sh", "{prompt_file}"]\n    env_allow: [PATH]\n` +
-      '    interrupt_grace: 500ms\n    terminate_grace: 500ms\n',
-  );
-  const flags = ['--listen', '127.0.0.1:0', '--data-dir', dataDir, '--config', config];
-  const options = [...flags, '--durability', 'process', '-o', 'json', ...args];
-  const child = spawn(process.execPath, [COMMAND, 'serve', ...options], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let log = '';
-  child.stderr.on('data', (bytes: Buffer) => {
-    log = `${log}${bytes.toString()}`.slice(-4_096);
-  });
-  const kill = async (signal: NodeJS.Signals): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill(signal);
-    await exited;
-  };
-  cleanUps.push(() => kill('SIGKILL'));
-  for await (const line of createInterface({ input: child.stdout })) {
-    const { address } = JSON.parse(line) as { address: string };
-    return { address, kill };
-  }
-  throw new Error(`serve ended before it was ready: ${log}`);
+): Promise<ServedBridge> {
+  const config = [`reconnect_window: ${reconnectWindow}`];
+  const served = await serveBridge({ dataDir, config, args });
+  cleanUps.push(() => served.kill('SIGKILL'));
+  return served;
 }
 
 /** A data directory whose nats-server and keeper end with the test. */
