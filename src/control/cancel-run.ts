@@ -102,17 +102,23 @@ async function askForEnd(
   // It may have ended, or gone to another owner, while it was asked.
   const after = await runNow(context, record);
   if (after.state === Run_State.FINISHED) return create(CancelRunResponseSchema, { run: after });
-  throw new BridgeError('OWNER_UNREACHABLE', unreachableText(context, runId, ownerId), {
+  const text = await unreachableText(context, runId, ownerId);
+  throw new BridgeError('OWNER_UNREACHABLE', text, {
     retryAfterMs: 1_000,
   });
 }
 
-function unreachableText(context: ControlContext, runId: string, ownerId: string): string {
+async function unreachableText(
+  context: ControlContext,
+  runId: string,
+  ownerId: string,
+): Promise<string> {
   const text = `owner ${ownerId} of run ${runId} does not answer; the request is kept for it, ask again`;
   if (ownerId === context.ownerId) return text;
-  const silentMs = context.ownerWatch.silentMs(ownerId);
-  const seconds = (ms: number): string => `${Math.max(0, Math.round(ms / 1_000))} s`;
-  if (silentMs === undefined) return `${text}; it has no heartbeat`;
+  const entry = await context.owners.get(ownerId).catch(() => undefined);
+  if (entry === undefined) return `${text}; it has no heartbeat`;
+  const silentMs = context.ownerWatch.silentMs(ownerId) ?? 0;
+  const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
   return `${text}; silent for ${seconds(silentMs)}, after ${seconds(context.lostAfterMs)} its runs end as LOST`;
 }
 

@@ -113,11 +113,13 @@ async function liveSource(
 async function takeOver(context: ControlContext, record: RunRecord): Promise<TakenUp | undefined> {
   refuseWhenFull(context);
   const { run } = record;
-  const facts = { run_id: run.runId, owner: run.ownerId };
+  const ownerBefore = run.ownerId;
+  const facts = { run_id: run.runId, owner: ownerBefore };
   context.logger.info(facts, 'taking over a run: its client came here');
   run.ownerId = context.ownerId;
   // The record first: its owner of before looks there before it calls the run lost.
   await context.index.update(record);
+  if (ownerBefore !== context.ownerId) await context.ownerLink.release(ownerBefore, record);
   return await takeUpIngestRun(context, record);
 }
 

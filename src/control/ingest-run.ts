@@ -1,8 +1,8 @@
 import { v4 as uuidv4 } from 'uuid';
-import { BridgeError } from '../errors.js';
 import type { RunRecord } from '../log/run-record.js';
 import type { ControlContext } from './context.js';
 import { createIngestSource, type IngestSource } from './ingest-source.js';
+import { loseToOwner } from './lose-to-owner.js';
 import { type OwnRunOptions, ownRun } from './own-run.js';
 import type { OwnedRun } from './owned-run.js';
 
@@ -62,10 +62,7 @@ async function endAbandoned(
   const { tenantToken, run } = owned.record;
   try {
     const known = await context.index.get(tenantToken, run.runId);
-    if (known !== undefined && known.run.ownerId !== context.ownerId) {
-      owned.lose(new BridgeError('FENCED', `owner ${known.run.ownerId} has taken the run over`));
-      return;
-    }
+    if (known !== undefined && loseToOwner(context, owned, known)) return;
   } catch {
     // The log does not answer: the commit of the end waits for it, and its chain decides.
   }

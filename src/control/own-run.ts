@@ -68,14 +68,21 @@ export function ownRun(context: ControlContext, options: OwnRunOptions): OwnedRu
     onFailure: fail,
     onCommitted: () => {
       record.run.lastSequence = BigInt(run.committed.sequence);
-      if (record.run.session === '') record.run.session = run.facts.session;
+      if (record.run.session !== run.facts.session) {
+        record.run.session = run.facts.session;
+        // For the other gateways; once a run.
+        void updateRecord(context, record);
+      }
       options.onCommitted?.();
     },
     onRead: () => watch.read(),
     ...(resume === undefined ? {} : { resume }),
   });
   const desk = createCancelDesk(run, options.graces, (requestId, graces) => {
-    record.run.cancelRequested = true;
+    if (!record.run.cancelRequested) {
+      record.run.cancelRequested = true;
+      void updateRecord(context, record);
+    }
     options.deliver(requestId, graces);
   });
 

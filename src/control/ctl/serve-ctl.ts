@@ -11,8 +11,14 @@ import { BridgeError, toBridgeError } from '../../errors.js';
 import { unescapeToken } from '../../log/subject.js';
 import { cancelOwned, cancelRun } from '../cancel-run.js';
 import type { ControlContext } from '../context.js';
-import type { OwnerCancel } from './owner-link.js';
-import { CANCEL_SUBJECTS, ownerCancelSubject, REASON_HEADER } from './subjects.js';
+import { loseToOwner } from '../lose-to-owner.js';
+import type { OwnerCancel, OwnerRelease } from './owner-link.js';
+import {
+  CANCEL_SUBJECTS,
+  ownerCancelSubject,
+  ownerReleaseSubject,
+  REASON_HEADER,
+} from './subjects.js';
 
 /** Requests over NATS that one gateway works on at once. */
 const MAX_REQUESTS = 1_024;
@@ -93,6 +99,19 @@ export async function serveCtl(
           throw new BridgeError('RUN_NOT_FOUND', `run ${runId} is not owned here`);
         }
         return encodeResponse(await cancelOwned(context, owned, order), 'protobuf');
+      });
+    },
+  });
+  service.addEndpoint('owner-release', {
+    subject: ownerReleaseSubject(context.ownerId),
+    handler: (error, message) => {
+      if (error !== null) return;
+      answerFrom(message, async () => {
+        const { runId, tenantToken } = message.json<OwnerRelease>();
+        const known = await context.index.get(tenantToken, runId);
+        const owned = context.owned.get(runId);
+        if (known !== undefined && owned !== undefined) loseToOwner(context, owned, known);
+        return { body: '', type: JSON_TYPE };
       });
     },
   });

@@ -9,5 +9,10 @@ export function ownerCancelSubject(ownerId: string): string {
   return `${ROOT}.owner.${ownerId}.cancel`;
 }
 
+/** Gateway to gateway: a client's run has gone on elsewhere, says its record. */
+export function ownerReleaseSubject(ownerId: string): string {
+  return `${ROOT}.owner.${ownerId}.release`;
+}
+
 /** Header with the stable code of an error, beside those of the services framework. */
 export const REASON_HEADER = 'Hep-Error-Reason';
