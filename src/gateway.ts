@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { v4 as uuidv4 } from 'uuid';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
@@ -97,6 +98,8 @@ export async function startGateway(
   const { dataDir, lostAfterMs } = options;
   const startedMs = Date.now();
   const stopping = new AbortController();
+  // Each live run listens.
+  setMaxListeners(0, stopping.signal);
   const stop = (): void => {
     stopping.abort(new BridgeError('DRAINING', 'the gateway has stopped'));
   };

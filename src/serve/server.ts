@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Metadata, Server, type ServerCredentials } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { EventService } from '#gen/hep/bridge/v1/event_service_pb.js';
@@ -72,6 +73,8 @@ const defaults: ServeLimits = {
 /** Finds out clients that vanished without closing their connection. */
 const keepaliveMs = 30_000;
 const keepaliveTimeoutMs = 10_000;
+/** Time between the gateway's last commit and the end of its streams. */
+const settleMs = 300;
 const serviceNames = [EventService.typeName, RunService.typeName, IngestService.typeName];
 
 /** Serves the API. Fails with `ADDRESS_IN_USE`, or `CONFIG_INVALID` if it cannot listen there. */
@@ -127,6 +130,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
+/** Lets the ends that were just committed reach their readers. */
+async function settle({ streams }: CallHost): Promise<void> {
+  const untilMs = performance.now() + settleMs;
+  while (streams.size > 0 && performance.now() < untilMs) await delay(settleMs / 10);
+}
+
 async function shutDown(
   server: Server,
   host: CallHost,
@@ -135,6 +144,7 @@ async function shutDown(
 ): Promise<void> {
   host.isDraining = true;
   setServing(false);
+  await settle(host);
   for (const stream of host.streams) stream.abort(draining(host));
   await new Promise<void>((resolve) => {
     // tryShutdown waits for every stream, also for one whose client does not read (and for health watches).

@@ -43,6 +43,7 @@ export function standInProfiles(): Record<string, Profile> {
   const profiles: Record<string, Profile> = {
     missing: profileOf(['/no/such/agent']),
     sh: profileOf(['sh', '{prompt_file}']),
+    long: profileOf(['sh', '{prompt_file}'], { interruptGraceMs: 1_500, terminateGraceMs: 1_500 }),
   };
   for (const name of readdirSync(CHILDREN)) {
     if (/\.(sh|mjs)$/.test(name)) profiles[name.slice(0, 3)] = profileOf([join(CHILDREN, name)]);
