@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Profile } from '../control/profile.js';
+import type { Profile } from '../control/start/profile.js';
 import { BridgeError } from '../errors.js';
 import type { GatewayOptions } from '../gateway.js';
 import { DEFAULT_RUN_LIMITS } from '../ingest/run.js';

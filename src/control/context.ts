@@ -7,13 +7,13 @@ import type { LogReader } from '../log/log-reader.js';
 import type { OwnerStore } from '../log/owner-store.js';
 import type { RunIndex } from '../log/run-index.js';
 import type { OwnerLink } from './ctl/owner-link.js';
-import type { IngestLedger } from './ingest-ledger.js';
-import type { IngestSource } from './ingest-source.js';
+import type { IngestLedger } from './feed/ingest-ledger.js';
+import type { IngestSource } from './feed/ingest-source.js';
+import type { TakenUp } from './feed/take-up-ingest-run.js';
 import type { Logger } from './logger.js';
-import type { OwnedRun } from './owned-run.js';
+import type { OwnedRun } from './own/owned-run.js';
 import type { OwnerWatch } from './owners/owner-watch.js';
-import type { Profile } from './profile.js';
-import type { TakenUp } from './take-up-ingest-run.js';
+import type { Profile } from './start/profile.js';
 
 /** A run's place in the log, for a writer to begin or to go on. */
 export interface RunPlace {

@@ -5,7 +5,7 @@ import type { Event, EventBatch, RunFinished } from '#gen/hep/event/v1/event_pb.
 import { toBridgeError } from '../errors.js';
 import type { RunRecord } from '../log/run-record.js';
 import type { ControlContext } from './context.js';
-import type { OwnedRun } from './owned-run.js';
+import type { OwnedRun } from './own/owned-run.js';
 
 /** Writes the record now; if the log does not answer, the end of the run or a restart writes it. */
 export async function updateRecord(context: ControlContext, record: RunRecord): Promise<void> {

@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { UsageSchema } from '#gen/hep/frame/v1/frame_pb.js';
-import type { CancelOrder } from '../../src/control/cancel-order.js';
-import { createPolicyWatch, type PolicyWatch } from '../../src/control/policy-watch.js';
+import type { CancelOrder } from '../../src/control/cancel/cancel-order.js';
+import { createPolicyWatch, type PolicyWatch } from '../../src/control/own/policy-watch.js';
 import { type Policies, strictestPolicies } from '../../src/ingest/policies.js';
 import { createStreamFacts } from '../../src/ingest/stream-facts.js';
 

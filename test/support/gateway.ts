@@ -7,7 +7,7 @@ import { Outcome, OutcomeReason } from '#gen/hep/event/v1/outcome_pb.js';
 import type { BridgeClient, RunEvent } from '../../src/client/bridge-client.js';
 import { connectBridge } from '../../src/client/connect-bridge.js';
 import type { Logger } from '../../src/control/logger.js';
-import type { Profile } from '../../src/control/profile.js';
+import type { Profile } from '../../src/control/start/profile.js';
 import { type Gateway, type GatewayOptions, startGateway } from '../../src/gateway.js';
 import { originalLine } from '../../src/hep/original-line.js';
 import { DEFAULT_RUN_LIMITS } from '../../src/ingest/run.js';

@@ -5,7 +5,7 @@ import {
   CancelRunResponseSchema,
 } from '#gen/hep/bridge/v1/run_service_pb.js';
 import type { RunRecord } from '../../log/run-record.js';
-import type { CancelOrder } from '../cancel-order.js';
+import type { CancelOrder } from '../cancel/cancel-order.js';
 import { ownerCancelSubject, ownerReleaseSubject, REASON_HEADER } from './subjects.js';
 
 /** The way to the gateways that own other runs. */

@@ -9,9 +9,9 @@ import {
 } from '#gen/hep/bridge/v1/run_service_pb.js';
 import { BridgeError, toBridgeError } from '../../errors.js';
 import { unescapeToken } from '../../log/subject.js';
-import { cancelOwned, cancelRun } from '../cancel-run.js';
+import { cancelOwned, cancelRun } from '../cancel/cancel-run.js';
 import type { ControlContext } from '../context.js';
-import { loseToOwner } from '../lose-to-owner.js';
+import { loseToOwner } from '../feed/lose-to-owner.js';
 import type { OwnerCancel, OwnerRelease } from './owner-link.js';
 import {
   CANCEL_SUBJECTS,

@@ -2,8 +2,8 @@ import { toBridgeError } from '../../errors.js';
 import { createRun } from '../../ingest/run.js';
 import type { RunRecord } from '../../log/run-record.js';
 import type { ControlContext } from '../context.js';
+import { applyRestored, restoreRun } from '../own/restore-run.js';
 import { setFinished, timestampFromUs, updateRecord } from '../record.js';
-import { applyRestored, restoreRun } from '../restore-run.js';
 
 /**
  * Writes the synthetic end of a run whose owner is gone, on top of what the log holds; true if this call

@@ -1,6 +1,6 @@
-import type { ControlContext } from './context.js';
-import type { OwnedRun } from './owned-run.js';
-import type { RestoredRun } from './restore-run.js';
+import type { ControlContext } from '../context.js';
+import type { OwnedRun } from '../own/owned-run.js';
+import type { RestoredRun } from '../own/restore-run.js';
 
 /** Goes on with the cancels of a run that was taken up: those in the log, and those only stored. */
 export async function resumeCancels(

@@ -4,22 +4,22 @@ import type {
   IngestResponse,
 } from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
-import { BridgeError, toBridgeError } from '../errors.js';
-import type { RunRecord } from '../log/run-record.js';
-import type { Caller } from './caller.js';
-import type { ControlContext } from './context.js';
+import { BridgeError, toBridgeError } from '../../errors.js';
+import type { RunRecord } from '../../log/run-record.js';
+import type { Caller } from '../caller.js';
+import type { ControlContext } from '../context.js';
+import { newRecord } from '../new-record.js';
+import { startOwned } from '../own/own-run.js';
+import { checkPolicies, policiesOf } from '../own/policy-request.js';
+import { findRecord } from '../read-runs.js';
+import { giveUpClaim, updateRecord } from '../record.js';
+import { refuseWhenFull } from '../refuse-when-full.js';
+import { ingestRequestHash } from '../request-hash.js';
+import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from '../validate.js';
 import { finishedMessage, openedMessage } from './ingest-response.js';
 import { ingestRun } from './ingest-run.js';
 import type { IngestSource } from './ingest-source.js';
-import { newRecord } from './new-record.js';
-import { startOwned } from './own-run.js';
-import { checkPolicies, policiesOf } from './policy-request.js';
-import { findRecord } from './read-runs.js';
-import { giveUpClaim, updateRecord } from './record.js';
-import { refuseWhenFull } from './refuse-when-full.js';
-import { ingestRequestHash } from './request-hash.js';
 import { type TakenUp, takeUpIngestRun } from './take-up-ingest-run.js';
-import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from './validate.js';
 
 /**
  * One Ingest call: makes the run or takes it up again, also from another gateway, and carries its

@@ -9,14 +9,14 @@ import {
   EventSchema,
   type RunFinished,
 } from '#gen/hep/event/v1/event_pb.js';
-import { BridgeError } from '../errors.js';
-import type { RunResume } from '../ingest/run.js';
-import { createStreamState, restoreEvent } from '../ingest/stream-state.js';
-import type { RunRecord } from '../log/run-record.js';
-import type { CommittedOrder } from './cancel-desk.js';
-import { decodeOrder } from './cancel-order.js';
-import type { ControlContext } from './context.js';
-import { eventTime, setFinished, timestampFromUs } from './record.js';
+import { BridgeError } from '../../errors.js';
+import type { RunResume } from '../../ingest/run.js';
+import { createStreamState, restoreEvent } from '../../ingest/stream-state.js';
+import type { RunRecord } from '../../log/run-record.js';
+import type { CommittedOrder } from '../cancel/cancel-desk.js';
+import { decodeOrder } from '../cancel/cancel-order.js';
+import type { ControlContext } from '../context.js';
+import { eventTime, setFinished, timestampFromUs } from '../record.js';
 
 /** A run as the log holds it. */
 export interface RestoredRun {

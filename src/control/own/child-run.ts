@@ -1,12 +1,12 @@
-import type { BridgeError } from '../errors.js';
-import { toBridgeError } from '../errors.js';
-import type { ChildSource } from '../ingest/child/child-source.js';
-import type { ExitFacts } from '../ingest/spool/exit-file.js';
-import type { SpoolEnd } from '../ingest/spool/follow.js';
-import { removeSpool } from '../ingest/spool/run-spool.js';
-import type { RunRecord } from '../log/run-record.js';
-import type { ControlContext } from './context.js';
-import type { Graces } from './graces.js';
+import type { BridgeError } from '../../errors.js';
+import { toBridgeError } from '../../errors.js';
+import type { ChildSource } from '../../ingest/child/child-source.js';
+import type { ExitFacts } from '../../ingest/spool/exit-file.js';
+import type { SpoolEnd } from '../../ingest/spool/follow.js';
+import { removeSpool } from '../../ingest/spool/run-spool.js';
+import type { RunRecord } from '../../log/run-record.js';
+import type { Graces } from '../cancel/graces.js';
+import type { ControlContext } from '../context.js';
 import { type OwnRunOptions, ownRun } from './own-run.js';
 import type { OwnedRun, SourceEnd } from './owned-run.js';
 

@@ -2,8 +2,8 @@ import { create } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { type IngestResponse, IngestResponseSchema } from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import type { Run as RunMessage } from '#gen/hep/bridge/v1/run_pb.js';
-import type { SourceOffsets } from '../ingest/batch-queue.js';
-import type { Graces } from './graces.js';
+import type { SourceOffsets } from '../../ingest/batch-queue.js';
+import type { Graces } from '../cancel/graces.js';
 
 /** Bytes per chunk that a client may send. */
 export const MAX_CHUNK_BYTES = 262_144;

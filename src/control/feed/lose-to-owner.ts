@@ -1,7 +1,7 @@
-import { BridgeError } from '../errors.js';
-import type { RunRecord } from '../log/run-record.js';
-import type { ControlContext } from './context.js';
-import type { OwnedRun } from './owned-run.js';
+import { BridgeError } from '../../errors.js';
+import type { RunRecord } from '../../log/run-record.js';
+import type { ControlContext } from '../context.js';
+import type { OwnedRun } from '../own/owned-run.js';
 
 /** Lets go of a run if its record says that another owner has it; true if so. */
 export function loseToOwner(

@@ -2,16 +2,16 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Run as RunMessage } from '#gen/hep/bridge/v1/run_pb.js';
 import { type RunFinished, RunStartedSchema } from '#gen/hep/event/v1/event_pb.js';
-import { BridgeError, toBridgeError } from '../errors.js';
-import { createRun, type RunResume } from '../ingest/run.js';
-import type { RunRecord } from '../log/run-record.js';
-import { createCancelDesk, type DeliverCancel } from './cancel-desk.js';
-import type { ControlContext } from './context.js';
-import { deferred } from './deferred.js';
-import type { Graces } from './graces.js';
+import { BridgeError, toBridgeError } from '../../errors.js';
+import { createRun, type RunResume } from '../../ingest/run.js';
+import type { RunRecord } from '../../log/run-record.js';
+import { createCancelDesk, type DeliverCancel } from '../cancel/cancel-desk.js';
+import type { Graces } from '../cancel/graces.js';
+import type { ControlContext } from '../context.js';
+import { deferred } from '../deferred.js';
+import { setFinished, updateRecord } from '../record.js';
 import type { OwnedRun, SourceEnd } from './owned-run.js';
 import { createPolicyWatch } from './policy-watch.js';
-import { setFinished, updateRecord } from './record.js';
 
 export interface OwnRunOptions {
   readonly record: RunRecord;

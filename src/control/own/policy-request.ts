@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '@bufbuild/protobuf/wkt';
 import type { RunPolicies } from '#gen/hep/bridge/v1/policy_pb.js';
-import type { FieldViolation } from '../errors.js';
-import type { Policies } from '../ingest/policies.js';
+import type { FieldViolation } from '../../errors.js';
+import type { Policies } from '../../ingest/policies.js';
 
 interface PolicyRequest {
   readonly deadline?: Duration | undefined;

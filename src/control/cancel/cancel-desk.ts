@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { CancelSignalledSchema } from '#gen/hep/event/v1/event_pb.js';
-import { BridgeError } from '../errors.js';
-import type { Run } from '../ingest/run.js';
+import { BridgeError } from '../../errors.js';
+import type { Run } from '../../ingest/run.js';
 import { type CancelOrder, encodeOrder, orderedGraces } from './cancel-order.js';
 import { type Graces, sameGraces, shortestGraces } from './graces.js';
 

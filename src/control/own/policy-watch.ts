@@ -1,7 +1,7 @@
 import { CancelCause } from '#gen/hep/event/v1/event_pb.js';
-import type { Policies } from '../ingest/policies.js';
-import type { Run } from '../ingest/run.js';
-import { type CancelOrder, ownOrder } from './cancel-order.js';
+import type { Policies } from '../../ingest/policies.js';
+import type { Run } from '../../ingest/run.js';
+import { type CancelOrder, ownOrder } from '../cancel/cancel-order.js';
 
 /** Holds a run to its policies. */
 export interface PolicyWatch {

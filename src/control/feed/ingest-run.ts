@@ -1,10 +1,10 @@
 import { v4 as uuidv4 } from 'uuid';
-import type { RunRecord } from '../log/run-record.js';
-import type { ControlContext } from './context.js';
+import type { RunRecord } from '../../log/run-record.js';
+import type { ControlContext } from '../context.js';
+import { type OwnRunOptions, ownRun } from '../own/own-run.js';
+import type { OwnedRun } from '../own/owned-run.js';
 import { createIngestSource, type IngestSource } from './ingest-source.js';
 import { loseToOwner } from './lose-to-owner.js';
-import { type OwnRunOptions, ownRun } from './own-run.js';
-import type { OwnedRun } from './owned-run.js';
 
 export interface IngestRunOptions {
   readonly record: RunRecord;

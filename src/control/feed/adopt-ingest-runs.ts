@@ -1,5 +1,5 @@
-import { toBridgeError } from '../errors.js';
-import type { ControlContext } from './context.js';
+import { toBridgeError } from '../../errors.js';
+import type { ControlContext } from '../context.js';
 import { takeUpIngestRun } from './take-up-ingest-run.js';
 
 /**

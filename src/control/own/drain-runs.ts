@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ControlContext } from './context.js';
+import type { ControlContext } from '../context.js';
 
 /** Waits until this gateway has no live runs, at most `limitMs`. It must not take new ones any more. */
 export async function drainRuns(context: ControlContext, limitMs: number): Promise<void> {

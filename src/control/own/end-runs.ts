@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CancelCause } from '#gen/hep/event/v1/event_pb.js';
-import { ownOrder } from './cancel-order.js';
-import type { ControlContext } from './context.js';
+import { ownOrder } from '../cancel/cancel-order.js';
+import type { ControlContext } from '../context.js';
 
 /** Time beyond the graces for the last frames, the exit and the commits. */
 const SETTLE_MS = 5_000;

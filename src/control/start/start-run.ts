@@ -7,26 +7,26 @@ import {
   type StartRunResponse,
   StartRunResponseSchema,
 } from '#gen/hep/bridge/v1/run_service_pb.js';
-import { BridgeError, type FieldViolation, toBridgeError } from '../errors.js';
-import { startChild } from '../ingest/child/child-source.js';
-import { strictestPolicies } from '../ingest/policies.js';
-import { spoolDir, spoolFiles } from '../ingest/spool/layout.js';
-import { createSpool, removeSpool } from '../ingest/spool/run-spool.js';
-import { freeBytes } from '../ingest/spool/space.js';
-import type { RunRecord } from '../log/run-record.js';
-import type { Caller } from './caller.js';
-import { type ChildRun, childRun } from './child-run.js';
-import type { ControlContext } from './context.js';
-import { newRecord } from './new-record.js';
-import { startOwned } from './own-run.js';
-import { checkPolicies, policiesOf } from './policy-request.js';
+import { BridgeError, type FieldViolation, toBridgeError } from '../../errors.js';
+import { startChild } from '../../ingest/child/child-source.js';
+import { strictestPolicies } from '../../ingest/policies.js';
+import { spoolDir, spoolFiles } from '../../ingest/spool/layout.js';
+import { createSpool, removeSpool } from '../../ingest/spool/run-spool.js';
+import { freeBytes } from '../../ingest/spool/space.js';
+import type { RunRecord } from '../../log/run-record.js';
+import type { Caller } from '../caller.js';
+import type { ControlContext } from '../context.js';
+import { newRecord } from '../new-record.js';
+import { type ChildRun, childRun } from '../own/child-run.js';
+import { startOwned } from '../own/own-run.js';
+import { checkPolicies, policiesOf } from '../own/policy-request.js';
+import { findRecord } from '../read-runs.js';
+import { giveUpClaim, updateRecord } from '../record.js';
+import { refuseWhenFull } from '../refuse-when-full.js';
+import { startRequestHash } from '../request-hash.js';
+import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from '../validate.js';
 import { agentArgv, agentEnv, checkParameters, findProfile, type Profile } from './profile.js';
-import { findRecord } from './read-runs.js';
-import { giveUpClaim, updateRecord } from './record.js';
-import { refuseWhenFull } from './refuse-when-full.js';
-import { startRequestHash } from './request-hash.js';
 import { type AgentSpawn, encodeSpoolRequest, type SpoolRequest } from './spool-request.js';
-import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from './validate.js';
 
 /** Starts a run from a profile; the same run id and the same request give the same run. */
 export async function startRun(

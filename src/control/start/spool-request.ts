@@ -1,6 +1,6 @@
-import type { StartChildOptions } from '../ingest/child/child-source.js';
-import { decodeRunRecord, encodeRunRecord, type RunRecord } from '../log/run-record.js';
-import type { Graces } from './graces.js';
+import type { StartChildOptions } from '../../ingest/child/child-source.js';
+import { decodeRunRecord, encodeRunRecord, type RunRecord } from '../../log/run-record.js';
+import type { Graces } from '../cancel/graces.js';
 
 /** What the spool keeps of a start, so that a restarted bridge takes the run up as it was meant. */
 export interface SpoolRequest {

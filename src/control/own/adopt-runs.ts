@@ -1,15 +1,15 @@
-import { toBridgeError } from '../errors.js';
-import { adoptChild } from '../ingest/child/child-source.js';
-import { spoolDir } from '../ingest/spool/layout.js';
-import { listSpools, readRequest, removeSpool } from '../ingest/spool/run-spool.js';
-import { markedSignals } from '../ingest/spool/signal-file.js';
+import { toBridgeError } from '../../errors.js';
+import { adoptChild } from '../../ingest/child/child-source.js';
+import { spoolDir } from '../../ingest/spool/layout.js';
+import { listSpools, readRequest, removeSpool } from '../../ingest/spool/run-spool.js';
+import { markedSignals } from '../../ingest/spool/signal-file.js';
+import { resumeCancels } from '../cancel/resume-cancels.js';
+import type { ControlContext } from '../context.js';
+import { updateRecord } from '../record.js';
+import { decodeSpoolRequest, type SpoolRequest } from '../start/spool-request.js';
+import { spawnAgent } from '../start/start-run.js';
 import { childRun } from './child-run.js';
-import type { ControlContext } from './context.js';
-import { updateRecord } from './record.js';
 import { applyRestored, type RestoredRun, restoreRun } from './restore-run.js';
-import { resumeCancels } from './resume-cancels.js';
-import { decodeSpoolRequest, type SpoolRequest } from './spool-request.js';
-import { spawnAgent } from './start-run.js';
 
 /** Runs that are restored at once: each reads its history. */
 const PARALLEL = 8;

@@ -1,10 +1,10 @@
-import type { RunRecord } from '../log/run-record.js';
-import type { ControlContext } from './context.js';
+import type { RunRecord } from '../../log/run-record.js';
+import { resumeCancels } from '../cancel/resume-cancels.js';
+import type { ControlContext } from '../context.js';
+import { applyRestored, restoreRun } from '../own/restore-run.js';
+import { updateRecord } from '../record.js';
 import { ingestRun } from './ingest-run.js';
 import type { IngestSource } from './ingest-source.js';
-import { updateRecord } from './record.js';
-import { applyRestored, restoreRun } from './restore-run.js';
-import { resumeCancels } from './resume-cancels.js';
 
 /** A client's run as the log has it. */
 export interface TakenUp {

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJsonFile, writeWholeFile } from '../ingest/spool/whole-file.js';
-import { decodeRunRecord, encodeRunRecord, type RunRecord } from '../log/run-record.js';
+import { readJsonFile, writeWholeFile } from '../../ingest/spool/whole-file.js';
+import { decodeRunRecord, encodeRunRecord, type RunRecord } from '../../log/run-record.js';
 
 /**
  * The runs that clients stream through Ingest, one file each, from before their first event to after

@@ -1,9 +1,9 @@
 import type { RunFinished } from '#gen/hep/event/v1/event_pb.js';
-import type { BridgeError } from '../errors.js';
-import type { Run } from '../ingest/run.js';
-import type { RunEnd } from '../ingest/run-finished.js';
-import type { RunRecord } from '../log/run-record.js';
-import type { CancelDesk } from './cancel-desk.js';
+import type { BridgeError } from '../../errors.js';
+import type { Run } from '../../ingest/run.js';
+import type { RunEnd } from '../../ingest/run-finished.js';
+import type { RunRecord } from '../../log/run-record.js';
+import type { CancelDesk } from '../cancel/cancel-desk.js';
 
 /** How a source ended; what was asked and signalled the desk knows. */
 export type SourceEnd = Omit<RunEnd, 'cancel' | 'cancelSignalled'>;

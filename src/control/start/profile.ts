@@ -1,5 +1,5 @@
-import { BridgeError, type FieldViolation } from '../errors.js';
-import type { Policies } from '../ingest/policies.js';
+import { BridgeError, type FieldViolation } from '../../errors.js';
+import type { Policies } from '../../ingest/policies.js';
 
 /** How to start an agent: what a configuration file names. */
 export interface Profile {

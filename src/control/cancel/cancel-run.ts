@@ -8,21 +8,21 @@ import {
   CancelRunResponseSchema,
 } from '#gen/hep/bridge/v1/run_service_pb.js';
 import { CancelCause } from '#gen/hep/event/v1/event_pb.js';
-import { BridgeError, toBridgeError } from '../errors.js';
-import type { RunRecord } from '../log/run-record.js';
-import type { Caller } from './caller.js';
-import type { CancelOrder } from './cancel-order.js';
-import type { ControlContext } from './context.js';
-import type { OwnedRun } from './owned-run.js';
-import { getRecord, runNow } from './read-runs.js';
-import { runOf } from './record.js';
+import { BridgeError, toBridgeError } from '../../errors.js';
+import type { RunRecord } from '../../log/run-record.js';
+import type { Caller } from '../caller.js';
+import type { ControlContext } from '../context.js';
+import type { OwnedRun } from '../own/owned-run.js';
+import { getRecord, runNow } from '../read-runs.js';
+import { runOf } from '../record.js';
 import {
   checkDuration,
   checkReason,
   checkRequestId,
   checkRunId,
   refuseViolations,
-} from './validate.js';
+} from '../validate.js';
+import type { CancelOrder } from './cancel-order.js';
 
 /** Longest grace, and longest wait for the end, that a call may ask for. */
 const MAX_WAIT_MS = 3_600_000;

@@ -5,10 +5,11 @@ import type {
   IngestResponse,
 } from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
-import { BridgeError, toBridgeError } from '../errors.js';
-import type { Exit } from '../ingest/outcome.js';
-import { createWake } from '../wake.js';
-import type { Graces } from './graces.js';
+import { BridgeError, toBridgeError } from '../../errors.js';
+import type { Exit } from '../../ingest/outcome.js';
+import { createWake } from '../../wake.js';
+import type { Graces } from '../cancel/graces.js';
+import type { OwnedRun } from '../own/owned-run.js';
 import {
   ackMessage,
   cancelMessage,
@@ -16,7 +17,6 @@ import {
   MAX_CHUNK_BYTES,
   openedMessage,
 } from './ingest-response.js';
-import type { OwnedRun } from './owned-run.js';
 
 export interface IngestSourceOptions {
   readonly owned: OwnedRun;

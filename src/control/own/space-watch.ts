@@ -1,8 +1,8 @@
 import { CancelCause } from '#gen/hep/event/v1/event_pb.js';
-import { toBridgeError } from '../errors.js';
-import { checkSpace, spoolBytes } from '../ingest/spool/space.js';
-import { ownOrder } from './cancel-order.js';
-import type { ControlContext } from './context.js';
+import { toBridgeError } from '../../errors.js';
+import { checkSpace, spoolBytes } from '../../ingest/spool/space.js';
+import { ownOrder } from '../cancel/cancel-order.js';
+import type { ControlContext } from '../context.js';
 import type { OwnedRun } from './owned-run.js';
 
 const SWEEP_MS = 1_000;
