@@ -20,7 +20,9 @@ import { beatMsOf, keepOwner } from './control/owners/keep-owner.js';
 import { createOwnerWatch } from './control/owners/owner-watch.js';
 import { endStrayRuns } from './control/owners/reap-owner.js';
 import { findRecord, getRun, listRuns } from './control/read-runs.js';
-import type { Profile } from './control/start/profile.js';
+import type { Profiles } from './control/start/profile.js';
+import { probeProfiles } from './control/start/profile-probes.js';
+import { createStartRate } from './control/start/start-rate.js';
 import { startRun } from './control/start/start-run.js';
 import { BridgeError } from './errors.js';
 import { createClock } from './ingest/clock.js';
@@ -53,6 +55,7 @@ export interface GatewayOptions {
   readonly limits: RunLimits;
   /** Live runs of this gateway. */
   readonly maxRuns: number;
+  readonly maxStartsPerSecond: number;
   /** Free bytes of the data directory's file system below which no run is started. */
   readonly reserveBytes: number;
   /** Bytes that the spools of all runs may take; 0: no quota. Beyond it the largest run is cancelled. */
@@ -71,7 +74,7 @@ export interface GatewayOptions {
   readonly onStop: 'drain' | 'cancel' | 'leave';
   /** How long `drain` waits before it cancels. */
   readonly drainLimitMs: number;
-  readonly profiles: Readonly<Record<string, Profile>>;
+  readonly profiles: Profiles;
 }
 
 /** A running gateway. */
@@ -81,6 +84,8 @@ export interface Gateway extends AsyncDisposable {
   readonly natsUrl: string;
   /** Where the private server's port and token stand (mode 0600); undefined without one. */
   readonly natsStateFile: string | undefined;
+  /** Takes other profiles for the starts to come, and asks their agents what they speak. */
+  reloadProfiles(profiles: Profiles): void;
   /** Stops; safe twice. */
   close(): Promise<void>;
 }
@@ -150,6 +155,9 @@ export async function startGateway(
     ingestSources: new Map(),
     ingestLedger: openIngestLedger(dataDir),
     ingestTakeUps: new Map(),
+    profiles: { current: options.profiles },
+    probes: { current: probeProfiles(options.profiles, { dataDir, logger }) },
+    startRate: createStartRate(options.maxStartsPerSecond),
     owners: log.owners,
     ownerWatch: createOwnerWatch({ lostAfterMs, maxGapMs: 4 * beatMsOf(lostAfterMs) }),
     ownerLink: createOwnerLink(connection),
@@ -200,6 +208,11 @@ export async function startGateway(
   return {
     address: grpc.address,
     natsUrl,
+    reloadProfiles(profiles) {
+      context.profiles.current = profiles;
+      context.probes.current = probeProfiles(profiles, { dataDir, logger });
+      logger.info({ profiles: Object.keys(profiles) }, 'profiles are reloaded');
+    },
     natsStateFile: server === undefined ? undefined : serverStateFile(dataDir),
     close,
     [Symbol.asyncDispose]: close,

@@ -30,6 +30,8 @@ const exitCodeOfCode: Readonly<Record<Code, number>> = {
   INGEST_GAP: 76,
   INGEST_TAKEN_OVER: 76,
   FENCED: 76,
+  PROFILE_UNUSABLE: 78,
+  AGENT_UNSUPPORTED: 78,
   CONFIG_INVALID: 78,
   CANCELLED: 130,
 };

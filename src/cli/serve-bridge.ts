@@ -3,7 +3,8 @@ import { type BridgeConfig, resolveConfig } from '../config/config.js';
 import { readEnvironment } from '../config/read-environment.js';
 import { readSettingsFile } from '../config/read-settings-file.js';
 import type { Settings } from '../config/settings.js';
-import { BridgeError } from '../errors.js';
+import type { Logger } from '../control/logger.js';
+import { BridgeError, toBridgeError } from '../errors.js';
 import { type Gateway, startGateway } from '../gateway.js';
 import { createLogger } from '../telemetry/logger.js';
 import type { CommandContext } from './command-context.js';
@@ -46,7 +47,10 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
   });
   try {
     await context.stdout.line(readyLine(gateway, options.output));
+    const onReload = (): void => reload(gateway, options, context.env, logger);
+    process.on('SIGHUP', onReload);
     const signal = await stopAsked;
+    process.off('SIGHUP', onReload);
     logger.info({ signal, on_stop: config.onStop }, 'stopping; once more to stop at once');
     void nextStopSignal().then((again) => {
       logger.warn({ signal: again }, 'stopped at once');
@@ -63,6 +67,21 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
 function readConfig(options: ServeOptions, env: CommandContext['env']): BridgeConfig {
   const file = options.config === undefined ? {} : readSettingsFile(options.config);
   return resolveConfig([readFlags(options), readEnvironment(env), file], env);
+}
+
+/** SIGHUP: other profiles count from now on; a file that cannot be read changes nothing. */
+function reload(
+  gateway: Gateway,
+  options: ServeOptions,
+  env: CommandContext['env'],
+  logger: Logger,
+): void {
+  try {
+    gateway.reloadProfiles(readConfig(options, env).profiles);
+  } catch (thrown) {
+    const { code, message } = toBridgeError(thrown);
+    logger.error({ code }, `not reloaded, the profiles stay as they were: ${message}`);
+  }
 }
 
 function readFlags(options: ServeOptions): Settings {

@@ -29,6 +29,9 @@ export const DEFAULT_ENV_ALLOW: readonly string[] = [
   'TMPDIR',
 ];
 
+/** Names that no shell, flag parser or file system takes for something else. */
+const DEFAULT_SESSION_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
 /** Decides every setting: the first layer that has it wins, then the default. Throws `CONFIG_INVALID`. */
 export function resolveConfig(
   layers: readonly Settings[],
@@ -60,6 +63,7 @@ export function resolveConfig(
         pick((s) => s.limits?.max_waiting_bytes) ?? DEFAULT_RUN_LIMITS.maxWaitingBytes,
     },
     maxRuns: pick((s) => s.max_runs) ?? 1_000,
+    maxStartsPerSecond: pick((s) => s.max_starts_per_second) ?? 100,
     reserveBytes: pick((s) => s.reserve_bytes) ?? 256 * 1_048_576,
     spoolQuotaBytes: pick((s) => s.spool_quota_bytes) ?? 8 * 1_073_741_824,
     reconnectWindowMs: pick((s) => s.reconnect_window) ?? 60_000,
@@ -112,7 +116,14 @@ function toProfile(settings: ProfileSettings): Profile {
     cwd,
     envAllow: settings.env_allow ?? DEFAULT_ENV_ALLOW,
     envSet: settings.env_set ?? {},
+    envFiles: settings.env_files ?? {},
     prompt: prompt ?? (takesFile ? 'file' : 'none'),
+    session: settings.session && {
+      flag: settings.session.flag ?? '--session',
+      pattern: settings.session.pattern ?? DEFAULT_SESSION_PATTERN,
+    },
+    output: settings.output ?? 'events',
+    probe: settings.probe,
     parameters: mapValues(settings.parameters ?? {}, ({ flag, pattern }) => ({ flag, pattern })),
     interruptGraceMs: settings.interrupt_grace,
     terminateGraceMs: settings.terminate_grace,

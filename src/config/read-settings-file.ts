@@ -63,8 +63,17 @@ function profilePaths(
   profile: ProfileSettings,
   absolute: (path: string | undefined) => string | undefined,
 ): ProfileSettings {
-  const [program = '', ...rest] = profile.command;
+  const { command, probe, env_files, cwd } = profile;
   // A bare name is looked up on PATH.
-  const found = program.includes('/') ? (absolute(program) ?? program) : program;
-  return { ...profile, command: [found, ...rest], cwd: absolute(profile.cwd) };
+  const found = (program: string): string =>
+    program.includes('/') ? (absolute(program) ?? program) : program;
+  const withProgram = ([program = '', ...rest]: string[]): string[] => [found(program), ...rest];
+  const secrets = Object.entries(env_files ?? {});
+  return {
+    ...profile,
+    command: withProgram(command),
+    probe: probe && withProgram(probe),
+    env_files: Object.fromEntries(secrets.map(([name, path]) => [name, absolute(path) ?? path])),
+    cwd: absolute(cwd),
+  };
 }

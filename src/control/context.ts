@@ -13,7 +13,9 @@ import type { TakenUp } from './feed/take-up-ingest-run.js';
 import type { Logger } from './logger.js';
 import type { OwnedRun } from './own/owned-run.js';
 import type { OwnerWatch } from './owners/owner-watch.js';
-import type { Profile } from './start/profile.js';
+import type { Profiles } from './start/profile.js';
+import type { ProfileProbes } from './start/profile-probes.js';
+import type { StartRate } from './start/start-rate.js';
 
 /** A run's place in the log, for a writer to begin or to go on. */
 export interface RunPlace {
@@ -44,7 +46,9 @@ export interface ControlContext {
   readonly interruptGraceMs: number;
   readonly terminateGraceMs: number;
   readonly strict: boolean;
-  readonly profiles: Readonly<Record<string, Profile>>;
+  readonly profiles: { current: Profiles };
+  readonly probes: { current: ProfileProbes };
+  readonly startRate: StartRate;
   readonly keeper: Keeper;
   readonly reader: LogReader;
   readonly index: RunIndex;

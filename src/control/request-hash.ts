@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { toJsonString } from '@bufbuild/protobuf';
+import { RunPoliciesSchema } from '#gen/hep/bridge/v1/policy_pb.js';
 import type { StartRunRequest } from '#gen/hep/bridge/v1/run_service_pb.js';
 
 /** SHA-256 in hex of all that a start asks for, but its run id: the same request, the same hash. */
@@ -13,6 +15,9 @@ export function startRequestHash(request: StartRunRequest): string {
     request.deadline === undefined
       ? null
       : `${request.deadline.seconds}.${String(request.deadline.nanos).padStart(9, '0')}`,
+    request.session,
+    request.outputMode,
+    request.policies === undefined ? null : toJsonString(RunPoliciesSchema, request.policies),
   ]);
 }
 

@@ -9,5 +9,10 @@ const supported = /^v1(\.[0-9]+)?$/;
 /** Judges the first frame of a stream; malformed lines before it are not asked about. */
 export function headerVerdict(firstFrame: Event['payload']): HeaderVerdict {
   if (firstFrame.case !== 'hepHeader') return 'HEADER_MISSING';
-  return supported.test(firstFrame.value.hep) ? 'ACCEPTED' : 'HEADER_UNSUPPORTED';
+  return isSupportedVersion(firstFrame.value.hep) ? 'ACCEPTED' : 'HEADER_UNSUPPORTED';
+}
+
+/** Whether this codec reads streams of a `hep` version, such as `v1` or `v1.2`. */
+export function isSupportedVersion(hep: string): boolean {
+  return supported.test(hep);
 }

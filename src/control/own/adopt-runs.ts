@@ -6,8 +6,8 @@ import { markedSignals } from '../../ingest/spool/signal-file.js';
 import { resumeCancels } from '../cancel/resume-cancels.js';
 import type { ControlContext } from '../context.js';
 import { updateRecord } from '../record.js';
+import { spawnAgent } from '../start/spawn-agent.js';
 import { decodeSpoolRequest, type SpoolRequest } from '../start/spool-request.js';
-import { spawnAgent } from '../start/start-run.js';
 import { childRun } from './child-run.js';
 import { applyRestored, type RestoredRun, restoreRun } from './restore-run.js';
 

@@ -9,7 +9,11 @@ export interface SpoolRequest {
   readonly spawn: AgentSpawn;
 }
 
-export type AgentSpawn = Pick<StartChildOptions, 'argv' | 'cwd' | 'env' | 'stdin'>;
+/** How to spawn the agent; the values of its secrets are read from their files then. */
+export interface AgentSpawn extends Pick<StartChildOptions, 'argv' | 'cwd' | 'env' | 'stdin'> {
+  /** Paths by variable. */
+  readonly envFiles: Readonly<Record<string, string>>;
+}
 
 /** As `createSpool` takes it: JSON values only. */
 export function encodeSpoolRequest(request: SpoolRequest): unknown {

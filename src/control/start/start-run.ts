@@ -7,8 +7,7 @@ import {
   type StartRunResponse,
   StartRunResponseSchema,
 } from '#gen/hep/bridge/v1/run_service_pb.js';
-import { BridgeError, type FieldViolation, toBridgeError } from '../../errors.js';
-import { startChild } from '../../ingest/child/child-source.js';
+import { BridgeError, toBridgeError } from '../../errors.js';
 import { strictestPolicies } from '../../ingest/policies.js';
 import { spoolDir, spoolFiles } from '../../ingest/spool/layout.js';
 import { createSpool, removeSpool } from '../../ingest/spool/run-spool.js';
@@ -21,12 +20,15 @@ import { type ChildRun, childRun } from '../own/child-run.js';
 import { startOwned } from '../own/own-run.js';
 import { checkPolicies, policiesOf } from '../own/policy-request.js';
 import { findRecord } from '../read-runs.js';
-import { giveUpClaim, updateRecord } from '../record.js';
+import { giveUpClaim } from '../record.js';
 import { refuseWhenFull } from '../refuse-when-full.js';
 import { startRequestHash } from '../request-hash.js';
 import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from '../validate.js';
-import { agentArgv, agentEnv, checkParameters, findProfile, type Profile } from './profile.js';
-import { type AgentSpawn, encodeSpoolRequest, type SpoolRequest } from './spool-request.js';
+import { agentArgv, agentEnv, checkWishes } from './agent-command.js';
+import { readSecrets } from './agent-secrets.js';
+import { findProfile, type Profile } from './profile.js';
+import { spawnAgent } from './spawn-agent.js';
+import { encodeSpoolRequest, type SpoolRequest } from './spool-request.js';
 
 /** Starts a run from a profile; the same run id and the same request give the same run. */
 export async function startRun(
@@ -35,13 +37,12 @@ export async function startRun(
   caller: Caller,
 ): Promise<StartRunResponse> {
   const runId = request.runId === '' ? uuidv7() : request.runId;
-  const profile = findProfile(context.profiles, request.profile);
+  const profile = findProfile(context.profiles.current, request.profile);
   refuseViolations(
     checkRunId(runId),
     checkLabels(request.labels),
     checkPartitionKey(request.partitionKey),
-    checkParameters(profile, request.parameters),
-    checkPrompt(profile, request.prompt),
+    checkWishes(profile, request),
     checkPolicies(request),
   );
   const requestHash = startRequestHash(request);
@@ -50,6 +51,9 @@ export async function startRun(
     return sameRun(known, requestHash);
   }
   await checkRoom(context);
+  await context.probes.current.check(request.profile);
+  await readSecrets(profile.envFiles);
+  context.startRate.take(performance.now());
 
   const { tenant, actor } = caller;
   const { labels, partitionKey, profile: profileName } = request;
@@ -96,25 +100,6 @@ export async function startRun(
   return create(StartRunResponseSchema, { run: record.run, existed: false });
 }
 
-/** Spawns the agent of a run that is in the log, or finds the one that was spawned before. */
-export async function spawnAgent(
-  context: ControlContext,
-  { owned, attach }: ChildRun,
-  spawn: AgentSpawn,
-): Promise<void> {
-  const { runId } = owned.record.run;
-  const dir = spoolDir(context.dataDir, runId);
-  const child = await startChild({ ...spawn, runId, keeper: context.keeper, dir });
-  if ('error' in child) {
-    const message = `cannot start the agent: ${child.message} (${child.error})`;
-    owned.finish({ exit: { kind: 'spawn-failed', message } });
-    return;
-  }
-  owned.record.run.state = Run_State.RUNNING;
-  attach(child);
-  await updateRecord(context, owned.record);
-}
-
 /** A record of ours whose start was given up before anything of the run was in the log. */
 async function isBareClaim(
   context: ControlContext,
@@ -150,9 +135,10 @@ function spoolRequest(
       terminateGraceMs: profile.terminateGraceMs ?? context.terminateGraceMs,
     },
     spawn: {
-      argv: agentArgv(profile, request.parameters, promptFile),
+      argv: agentArgv(profile, request, promptFile),
       cwd: profile.cwd ?? context.dataDir,
       env: agentEnv(profile, process.env),
+      envFiles: profile.envFiles,
       stdin: profile.prompt === 'stdin' ? { file: promptFile } : 'null',
     },
   };
@@ -167,9 +153,4 @@ async function checkRoom(context: ControlContext): Promise<void> {
       `${free} bytes are free for ${context.dataDir}, the reserve is ${context.reserveBytes}; free space first`,
     );
   }
-}
-
-function checkPrompt(profile: Profile, prompt: string): readonly FieldViolation[] {
-  if (profile.prompt !== 'none' || prompt === '') return [];
-  return [{ field: 'prompt', description: 'this profile takes no prompt' }];
 }

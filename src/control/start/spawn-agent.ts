@@ -1,0 +1,38 @@
+import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
+import { toBridgeError } from '../../errors.js';
+import { startChild } from '../../ingest/child/child-source.js';
+import { spoolDir } from '../../ingest/spool/layout.js';
+import type { ControlContext } from '../context.js';
+import type { ChildRun } from '../own/child-run.js';
+import { updateRecord } from '../record.js';
+import { readSecrets } from './agent-secrets.js';
+import type { AgentSpawn } from './spool-request.js';
+
+/** Spawns the agent of a run that is in the log, or finds the one that was spawned before. */
+export async function spawnAgent(
+  context: ControlContext,
+  { owned, attach }: ChildRun,
+  { envFiles, ...spawn }: AgentSpawn,
+): Promise<void> {
+  const { runId } = owned.record.run;
+  const fail = (why: string): void => {
+    const message = `cannot start the agent: ${why}`;
+    owned.finish({ exit: { kind: 'spawn-failed', message } });
+  };
+  let env = spawn.env;
+  try {
+    env = { ...env, ...(await readSecrets(envFiles)) };
+  } catch (thrown) {
+    fail(toBridgeError(thrown).message);
+    return;
+  }
+  const dir = spoolDir(context.dataDir, runId);
+  const child = await startChild({ ...spawn, env, runId, keeper: context.keeper, dir });
+  if ('error' in child) {
+    fail(`${child.message} (${child.error})`);
+    return;
+  }
+  owned.record.run.state = Run_State.RUNNING;
+  attach(child);
+  await updateRecord(context, owned.record);
+}
