@@ -1,6 +1,15 @@
+import { create } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  IngestChunkSchema,
+  IngestExitSchema,
+  IngestOpenSchema,
+  type IngestRequest,
+  IngestRequestSchema,
+  IngestSignalledSchema,
+} from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import { CancelCause } from '#gen/hep/event/v1/event_pb.js';
 import {
   eventsOf,
@@ -111,3 +120,57 @@ describe('policies that are none', () => {
     });
   });
 });
+
+describe("a client's run that reaches its policy", () => {
+  it('has its client told to cancel, and ends with the policy named', async () => {
+    const runId = uuidv7();
+    const requests = createWakeableRequests();
+    const policies = { maxEvents: 10n };
+    requests.send({ case: 'open', value: create(IngestOpenSchema, { runId, policies }) });
+    let told = '';
+    for await (const { message } of bridge.client.ingest(requests.stream())) {
+      if (message.case === 'opened') {
+        const data = Buffer.from(`${HEADER}\n${`${DELTA}\n`.repeat(20)}`);
+        requests.send({ case: 'stdout', value: create(IngestChunkSchema, { data }) });
+      }
+      if (message.case === 'cancel') {
+        told = message.value.requestId;
+        const signalled = { requestId: told, signal: 'SIGINT' };
+        requests.send({ case: 'signalled', value: create(IngestSignalledSchema, signalled) });
+        const stdoutBytes = BigInt(HEADER.length + 1 + 20 * (DELTA.length + 1));
+        requests.send({
+          case: 'exit',
+          value: create(IngestExitSchema, { exitCode: 130, stdoutBytes }),
+        });
+      }
+    }
+    const end = await read(runId);
+    expect(told).not.toBe('');
+    expect(end).toMatchObject({ actor: 'policy:events', cause: 'SIZE', verdict: CANCELLED });
+  });
+});
+
+/** Requests of an Ingest call, sent as the test goes. */
+function createWakeableRequests(): {
+  send(message: IngestRequest['message']): void;
+  stream(): AsyncIterable<IngestRequest>;
+} {
+  const waiting: IngestRequest['message'][] = [];
+  let wake = (): void => undefined;
+  return {
+    send(message) {
+      waiting.push(message);
+      wake();
+    },
+    async *stream() {
+      for (;;) {
+        const message = waiting.shift();
+        if (message !== undefined) yield create(IngestRequestSchema, { message });
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+    },
+  };
+}

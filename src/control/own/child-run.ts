@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BridgeError } from '../../errors.js';
 import { toBridgeError } from '../../errors.js';
 import type { ChildSource } from '../../ingest/child/child-source.js';
@@ -9,6 +10,9 @@ import type { Graces } from '../cancel/graces.js';
 import type { ControlContext } from '../context.js';
 import { type OwnRunOptions, ownRun } from './own-run.js';
 import type { OwnedRun, SourceEnd } from './owned-run.js';
+
+/** Longest wait for the answer to a signal whose process has ended. */
+const SETTLE_MS = 5_000;
 
 export interface ChildRunOptions {
   readonly record: RunRecord;
@@ -31,6 +35,9 @@ export function childRun(context: ControlContext, options: ChildRunOptions): Chi
   const { record } = options;
   const { runId } = record.run;
   let child: ChildSource | undefined;
+  /** Aborted when the child has ended, or the gateway stops. */
+  const over = new AbortController();
+  const escalating = new Set<Promise<void>>();
   let wanted: { readonly requestId: string | undefined; readonly graces: Graces } | undefined;
 
   /**
@@ -39,10 +46,10 @@ export function childRun(context: ControlContext, options: ChildRunOptions): Chi
    */
   function escalate(requestId: string | undefined, graces: Graces): void {
     wanted = { requestId: requestId ?? wanted?.requestId, graces };
-    child
+    const escalation = child
       ?.escalate({
         ...graces,
-        signal: context.stopping,
+        signal: over.signal,
         onSignal: ({ signal, processGroup, error = '' }) => {
           const servedId = requestId ?? wanted?.requestId;
           if (servedId !== undefined) owned.desk.report({ signal, processGroup, error }, servedId);
@@ -52,6 +59,19 @@ export function childRun(context: ControlContext, options: ChildRunOptions): Chi
       .catch((thrown: unknown) => {
         context.logger.error({ run_id: runId }, `escalation failed: ${String(thrown)}`);
       });
+    if (escalation === undefined) return;
+    escalating.add(escalation);
+    void escalation.finally(() => escalating.delete(escalation));
+  }
+
+  /** The child may be gone before the keeper's answer to its signal is here. */
+  async function settleSignals(): Promise<void> {
+    over.abort();
+    if (escalating.size === 0) return;
+    const patience = new AbortController();
+    const limit = delay(SETTLE_MS, undefined, { signal: patience.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(escalating), limit]);
+    patience.abort();
   }
 
   const owned = ownRun(context, {
@@ -76,24 +96,30 @@ export function childRun(context: ControlContext, options: ChildRunOptions): Chi
       signal: context.stopping,
     });
     for await (const item of items) {
-      if (owned.failure !== undefined) return;
       if ('exit' in item) {
+        await settleSignals();
         owned.finish(endOf(item));
-        return;
+        break;
       }
+      // Another has the run: what the agent still writes until it has ended goes nowhere.
+      if (owned.failure !== undefined) continue;
       if (item.stream === 'stdout') run.stdout(item.bytes);
       else run.stderr(item.bytes);
-      await run.ready();
+      await run.ready().catch(() => undefined);
     }
+    if (owned.failure?.code === 'FENCED') await removeSpool(context.dataDir, runId);
   }
 
   function onPumpFailed(thrown: unknown): void {
-    if (context.stopping.aborted || owned.failure !== undefined) return;
+    if (context.stopping.aborted) return;
     const error: BridgeError = toBridgeError(thrown);
     context.logger.error({ run_id: runId, code: error.code }, `spool unreadable: ${error.message}`);
     owned.finish({ exit: { kind: 'unknown' } });
   }
 
+  const stop = (): void => over.abort();
+  context.stopping.addEventListener('abort', stop, { once: true });
+  void owned.closed.then(() => context.stopping.removeEventListener('abort', stop));
   owned.finished.then(
     () => owned.closed.then(() => removeSpool(context.dataDir, runId)).catch(() => undefined),
     () => undefined,
