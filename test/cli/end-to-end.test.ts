@@ -238,6 +238,19 @@ describe('serve', () => {
     expect(stderr).toMatch(/--durability: must be one of: process, power/);
   });
 
+  for (const flag of ['--drain-limit', '--lost-after']) {
+    it(`names ${flag} when its value is no duration`, async () => {
+      const { code, stderr } = await runCli(['serve', flag, 'soon']);
+      expect(code).toBe(78);
+      expect(stderr).toContain(`${flag}: "soon" is not a duration such as 500ms`);
+    });
+  }
+
+  it('drains up to its limit, then cancels', async () => {
+    await using own = await serveBridge(['--on-stop', 'drain', '--drain-limit', '1s']);
+    expect(await own.stop('SIGTERM')).toBe(0);
+  });
+
   it('ends with 0 on SIGTERM', async () => {
     await using own = await serveBridge();
     expect(await own.stop('SIGTERM')).toBe(0);
