@@ -246,11 +246,6 @@ describe('serve', () => {
     });
   }
 
-  it('drains up to its limit, then cancels', async () => {
-    await using own = await serveBridge(['--on-stop', 'drain', '--drain-limit', '1s']);
-    expect(await own.stop('SIGTERM')).toBe(0);
-  });
-
   it('ends with 0 on SIGTERM', async () => {
     await using own = await serveBridge();
     expect(await own.stop('SIGTERM')).toBe(0);
