@@ -99,6 +99,10 @@ describe('cancel', () => {
     const asked = await cancel(runId);
     expect(asked).toMatchObject({ code: 0, stderr: '' });
     expect(asked.stdout.toString()).toBe(`run ${runId} was asked to end\n`);
+    const runs = await runCli(['runs', '--state', 'running'], { env: bridge.env });
+    expect(runs.stdout.toString()).toMatch(
+      new RegExp(`^${runId} +running +\\d+s +\\d+s ago +\\d+ +[0-9a-f]{8} +- +cancelling$`, 'm'),
+    );
     const forced = await cancel(runId, '--force', '--terminate-grace', '200ms', '--wait');
     expect(forced.code).toBe(0);
     const { texts, seconds } = stagesOf(forced.stderr);
@@ -141,5 +145,28 @@ describe('cancel', () => {
     const eaten = await runCli(['cancel', '--wait', runId], { env: bridge.env });
     expect(eaten.code).toBe(64);
     expect(eaten.stderr).toMatch(/--wait.*put --wait behind the run/);
+  });
+});
+
+describe('serve --on-stop drain', () => {
+  it('waits for live runs up to --drain-limit, then cancels what is left', async () => {
+    const config = join(configDir, 'drain.json');
+    const profiles = { polite: { command: [join(childrenDir, 'c11-cancel-polite.mjs')] } };
+    writeFileSync(config, JSON.stringify({ profiles }));
+    const flags = ['--on-stop', 'drain', '--drain-limit', '1s'];
+    await using drained = await serveBridge(['--config', config, ...flags]);
+    const runId = uuidv7();
+    await using own = connectBridge(drained.address);
+    await own.startRun({ runId, profile: 'polite' });
+    const startedMs = performance.now();
+    expect(await drained.stop('SIGTERM')).toBe(0);
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(1_000);
+    await drained.restart();
+    const { stdout } = await runCli(['runs', '-o', 'json'], { env: drained.env });
+    expect(JSON.parse(stdout.toString())).toMatchObject({
+      run_id: runId,
+      outcome: 'OUTCOME_CANCELLED',
+      cancel_cause: 'CANCEL_CAUSE_SHUTDOWN',
+    });
   });
 });
