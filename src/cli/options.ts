@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../config/quantity.js';
+import { DURATION_FORM, parseDuration } from '../config/quantity.js';
 
 export const DEFAULT_SERVER = '127.0.0.1:4880';
 
@@ -67,6 +67,16 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     const range = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `${least} to ${most}`;
     throw new InvalidArgumentError(`Give a whole number, ${range}.`);
+  };
+}
+
+/** A duration in milliseconds, at most `most`; `remedy` is added to what is said of another text. */
+export function duration(most: string, remedy = '') {
+  const mostMs = parseDuration(most) ?? 0;
+  return (text: string): number => {
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms <= mostMs) return ms;
+    throw new InvalidArgumentError(`Give ${DURATION_FORM}, at most ${most}${remedy}.`);
   };
 }
 

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 /** Where a command writes. */
 export interface Output {
   readonly isTty: boolean;
+  /** Width of the terminal; 0 where there is none. */
+  readonly columns: number;
   /** The reader has gone; from then on writes do nothing. */
   readonly isGone: boolean;
   /** Resolves when more may come; false if the reader has gone (`| head`), which is no error. */
@@ -26,6 +28,10 @@ export function createOutput(stream: NodeJS.WriteStream): Output {
   });
   const output: Output = {
     isTty: stream.isTTY === true,
+    get columns() {
+      // Not there where there is no terminal, whatever its type says.
+      return stream.columns || 0;
+    },
     get isGone() {
       return isGone;
     },

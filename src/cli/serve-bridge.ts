@@ -27,6 +27,8 @@ const flags: Readonly<Record<string, readonly [flag: string, path: readonly stri
   natsServer: ['--nats-server', ['nats_server']],
   durability: ['--durability', ['durability']],
   onStop: ['--on-stop', ['on_stop']],
+  drainLimit: ['--drain-limit', ['drain_limit']],
+  lostAfter: ['--lost-after', ['lost_after']],
   logLevel: ['--log-level', ['log_level']],
   strict: ['--strict', ['strict']],
   reflection: ['--reflection', ['reflection']],

@@ -112,8 +112,9 @@ function payloadLine(payload: Event['payload']): string | undefined {
     }
     case 'cancelSignalled': {
       const { signal, processGroup, error } = payload.value;
-      const failed = error === '' ? '' : ` failed: ${error}`;
-      return `■ ${signal}${processGroup ? ' to the process group' : ''}${failed}`;
+      // A client that feeds the run chooses these words.
+      const failed = error === '' ? '' : ` failed: ${oneLine(error, maxChars)}`;
+      return `■ ${oneLine(signal, 40)}${processGroup ? ' to the process group' : ''}${failed}`;
     }
     case 'historyExpired':
       return `! events up to ${payload.value.lastSequence} were removed by retention`;

@@ -238,6 +238,14 @@ describe('serve', () => {
     expect(stderr).toMatch(/--durability: must be one of: process, power/);
   });
 
+  for (const flag of ['--drain-limit', '--lost-after']) {
+    it(`names ${flag} when its value is no duration`, async () => {
+      const { code, stderr } = await runCli(['serve', flag, 'soon']);
+      expect(code).toBe(78);
+      expect(stderr).toContain(`${flag}: "soon" is not a duration such as 500ms`);
+    });
+  }
+
   it('ends with 0 on SIGTERM', async () => {
     await using own = await serveBridge();
     expect(await own.stop('SIGTERM')).toBe(0);

@@ -18,7 +18,7 @@ import {
   withServer,
 } from '../options.js';
 import { showEvents } from '../show-events.js';
-import { type AgentStop, createAgentStop, gracesOf } from '../stop-agent.js';
+import { type AgentStop, AT_ONCE, createAgentStop, gracesOf, IN_ORDER } from '../stop-agent.js';
 import { nextStopSignal } from '../stop-signal.js';
 import { textView } from '../text-view.js';
 
@@ -27,8 +27,8 @@ interface RunCommandOptions extends RunOptions, FormatOptions {}
 const help = `
 The agent runs here, as a child of this command, and its events are stored by the bridge and shown as
 hep-bridge watch shows them. Others may watch or cancel the run by its id, which stands on stderr first.
-Ctrl-C cancels the run in order, a second one ends the agent at once. If the bridge goes away for a
-while the agent's output waits here.
+Ctrl-C cancels the run in order: SIGINT, a grace, SIGTERM, a grace, SIGKILL. A second one sends SIGTERM at
+once, and SIGKILL 1 s later. If the bridge goes away for a while the agent's output waits here.
 
 Example:
   hep-bridge run --label team=a -- fa --output events "Hello"
@@ -58,18 +58,18 @@ async function run(
   let early: IngestCancel | undefined;
   const fed = await feedRun(client, options, context.stderr, (cancel) => {
     if (stop === undefined) early = cancel;
-    else stop.inOrder(cancel.requestId, gracesOf(cancel));
+    else stop.end(cancel.requestId, gracesOf(cancel));
   });
   const { runId, ingest } = fed;
   await context.stderr.line(`run ${runId}`);
   const agent = startLocalAgent(argv, ingest);
   const agentStop = createAgentStop(agent, ingest);
   stop = agentStop;
-  if (early !== undefined) agentStop.inOrder(early.requestId, gracesOf(early));
+  if (early !== undefined) agentStop.end(early.requestId, gracesOf(early));
   void heedStopSignals(stopAsked, client, runId, agentStop, context);
   const shown = show(client, fed, options.output, context);
   // An agent whose events nobody takes any more has no reason to go on.
-  ingest.finished.catch(() => agentStop.inOrder(uuidv4(), {}));
+  ingest.finished.catch(() => agentStop.end(uuidv4(), IN_ORDER));
   const exit = await agent.ended;
   await agent.drained;
   ingest.exit(exit);
@@ -100,7 +100,7 @@ async function show(
   }
 }
 
-/** First Ctrl-C: cancel through the bridge, or here if that fails; the next ones: at once. */
+/** First Ctrl-C: cancel through the bridge, or here if that fails; the second: at once, from here. */
 async function heedStopSignals(
   stopAsked: Promise<NodeJS.Signals>,
   client: BridgeClient,
@@ -114,9 +114,9 @@ async function heedStopSignals(
   const requestId = uuidv4();
   client
     .cancelRun({ runId, requestId, reason: `${signal} to hep-bridge run` }, { timeoutMs: 5_000 })
-    .catch(() => stop.inOrder(requestId, {}));
+    .catch(() => stop.end(requestId, IN_ORDER));
   for (let next = again; ; next = nextStopSignal()) {
     await next;
-    stop.now();
+    stop.end(requestId, AT_ONCE);
   }
 }

@@ -1,8 +1,7 @@
 import { toJson } from '@bufbuild/protobuf';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Command, Option } from 'commander';
 import { type Run, Run_State, RunSchema } from '#gen/hep/bridge/v1/run_pb.js';
-import { Outcome } from '#gen/hep/event/v1/outcome_pb.js';
 import { connectBridge } from '../../client/connect-bridge.js';
 import type { CommandContext } from '../command-context.js';
 import { exitCodeHelp } from '../exit-code.js';
@@ -15,9 +14,7 @@ import {
   withFormat,
   withServer,
 } from '../options.js';
-import { outcomeText } from '../outcome-text.js';
-import { oneLine } from '../printable.js';
-import { tableText } from '../table.js';
+import { runsTable } from '../runs-table.js';
 
 interface RunsOptions extends ServerOptions, FormatOptions {
   readonly state?: string;
@@ -36,7 +33,9 @@ const states: Readonly<Record<string, Run_State>> = {
 };
 
 const help = `
-Newest first. What is beyond --limit is told on stderr, with the --page-token that goes on.
+Newest first. What is beyond --limit is told on stderr, with the --page-token that goes on. AGE is the
+time since a run was begun, LAST EVENT how long a live run has been silent, OWNER the data directory whose
+gateway writes it (its first 8 characters). WHY is cut to the line; -o json has all of it.
 
 Examples:
   hep-bridge runs --state running
@@ -90,37 +89,11 @@ async function print(
   { stdout }: CommandContext,
 ): Promise<void> {
   if (output === 'text') {
-    const head = ['RUN', 'STATE', 'OUTCOME', 'BEGUN', 'TOOK', 'EVENTS', 'LABELS'];
-    await stdout.line(tableText([head, ...runs.map(row)]));
+    await stdout.line(runsTable(runs, Date.now(), stdout.columns));
     return;
   }
   for (const run of runs) {
     const json = toJson(RunSchema, run, { useProtoFieldName: true });
     if (!(await stdout.line(JSON.stringify(json)))) return;
   }
-}
-
-function row(run: Run): string[] {
-  const { createTime, finishTime, outcome, outcomeReason } = run;
-  const begun = createTime === undefined ? undefined : timestampDate(createTime);
-  const end = finishTime === undefined ? new Date() : timestampDate(finishTime);
-  const state = Run_State[run.state]?.toLowerCase() ?? String(run.state);
-  return [
-    run.runId,
-    run.cancelRequested && run.state !== Run_State.FINISHED ? `${state}, cancelling` : state,
-    outcome === Outcome.UNSPECIFIED ? '-' : outcomeText(outcome, outcomeReason),
-    begun === undefined ? '-' : begun.toISOString().replace(/\.\d+Z$/, 'Z'),
-    begun === undefined ? '-' : tookText(end.getTime() - begun.getTime()),
-    String(run.lastSequence),
-    Object.entries(run.labels)
-      .map(([key, value]) => `${key}=${oneLine(value, 40)}`)
-      .join(' '),
-  ];
-}
-
-function tookText(ms: number): string {
-  if (ms < 60_000) return `${(Math.max(0, ms) / 1000).toFixed(1)}s`;
-  const minutes = Math.floor(ms / 60_000);
-  const rest = Math.floor((ms % 60_000) / 1000);
-  return minutes < 60 ? `${minutes}m${rest}s` : `${Math.floor(minutes / 60)}h${minutes % 60}m`;
 }

@@ -10,6 +10,11 @@ Without --nats-url the bridge runs a nats-server of its own on loopback, with it
 directory. The first line on stdout says that the bridge is ready, and where; the log is on stderr.
 SIGTERM or Ctrl-C stops it in order, a second one at once.
 
+What --on-stop does with the live runs of agents that the bridge started:
+  drain   no new runs; waits for the live ones up to --drain-limit, then cancels what is left
+  cancel  the default: the same without waiting
+  leave   hands over: agents run on, and the next bridge on the data directory takes them up
+
 Flags stand above the environment, the environment above the file (see examples/hep-bridge.yaml).
 Environment: HEP_BRIDGE_CONFIG,
   ${environmentNames.join(',\n  ')}
@@ -30,9 +35,11 @@ export function addServe(program: Command, context: CommandContext): void {
     .option('--durability <kind>', 'of the private server: process | power (default: power)')
     .option('--strict', 'all runs: end at the first line that breaks a rule of HEP')
     .option('--reflection', 'serve gRPC reflection')
+    .option('--on-stop <what>', 'live runs at the stop: drain | cancel | leave (default: cancel)')
+    .option('--drain-limit <duration>', 'how long drain waits before it cancels (default: 10m)')
     .option(
-      '--on-stop <what>',
-      'running agents when the bridge stops: cancel | leave (default: cancel)',
+      '--lost-after <duration>',
+      'a gateway silent for so long has lost its runs; the same for all (default: 2m)',
     )
     .option('--log-level <level>', 'debug | info | warn | error | silent (default: info)')
     .addHelpText('after', () => `${help}\n${exitCodeHelp()}`)
