@@ -17,6 +17,8 @@ export const environmentVariables: Readonly<Record<string, EnvironmentVariable>>
   HEP_BRIDGE_NATS_SERVER: { path: ['nats_server'], kind: 'text' },
   HEP_BRIDGE_DURABILITY: { path: ['durability'], kind: 'text' },
   HEP_BRIDGE_ON_STOP: { path: ['on_stop'], kind: 'text' },
+  HEP_BRIDGE_DRAIN_LIMIT: { path: ['drain_limit'], kind: 'text' },
+  HEP_BRIDGE_LOST_AFTER: { path: ['lost_after'], kind: 'text' },
   HEP_BRIDGE_LOG_LEVEL: { path: ['log_level'], kind: 'text' },
   HEP_BRIDGE_STRICT: { path: ['strict'], kind: 'boolean' },
   HEP_BRIDGE_REFLECTION: { path: ['reflection'], kind: 'boolean' },

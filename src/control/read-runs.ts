@@ -66,7 +66,8 @@ export async function getRun(
 export async function runNow(context: ControlContext, record: RunRecord): Promise<RunMessage> {
   const { run } = record;
   const owned = context.owned.get(run.runId);
-  if (owned !== undefined) return runOf(owned);
+  // A reader may have seen RunFinished before its acknowledgement came here.
+  if (owned !== undefined && !owned.isEnding) return runOf(owned);
   if (run.state === Run_State.FINISHED) return run;
   const last = await context.reader.lastOfRun(record.subjectPrefix);
   if (last === undefined) return run;

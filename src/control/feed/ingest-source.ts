@@ -3,11 +3,13 @@ import type {
   IngestExit,
   IngestRequest,
   IngestResponse,
+  IngestSignalled,
 } from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { BridgeError, toBridgeError } from '../../errors.js';
 import type { Exit } from '../../ingest/outcome.js';
 import { createWake } from '../../wake.js';
+import type { SignalReport } from '../cancel/cancel-desk.js';
 import type { Graces } from '../cancel/graces.js';
 import type { OwnedRun } from '../own/owned-run.js';
 import {
@@ -41,6 +43,9 @@ export interface IngestSource {
   /** Something was committed, or the run is over or lost. */
   notify(): void;
 }
+
+/** Of a client's words on why a signal was not sent. */
+const MAX_ERROR_CHARACTERS = 256;
 
 /** A call that is under way; `end` ends it with a status. */
 interface Call {
@@ -86,7 +91,8 @@ export function createIngestSource(options: IngestSourceOptions): IngestSource {
         run.stderr(newBytes(message.value, run.stderrOffset, 'stderr'));
         break;
       case 'signalled':
-        owned.desk.report(message.value, message.value.requestId);
+        checkSignal(message.value.signal);
+        owned.desk.report(clipped(message.value), message.value.requestId);
         break;
       case 'exit':
         end(exitOf(message.value, run.stdoutOffset, run.stderrOffset));
@@ -194,6 +200,17 @@ function newBytes(chunk: IngestChunk, seen: number, stream: string): Uint8Array 
   return chunk.data.subarray(Math.min(seen - offset, length));
 }
 
+/** A signal by its name, as a client reports it; empty only where there is none. */
+function checkSignal(signal: string): void {
+  if (/^SIG[A-Z0-9+-]{1,16}$/.test(signal)) return;
+  const seen = JSON.stringify(signal.slice(0, 32));
+  throw new BridgeError('INVALID_REQUEST', `${seen} is no name of a signal, such as SIGTERM`);
+}
+
+function clipped({ signal, processGroup, error }: IngestSignalled): SignalReport {
+  return { signal, processGroup, error: error.slice(0, MAX_ERROR_CHARACTERS).toWellFormed() };
+}
+
 function exitOf(exit: IngestExit, stdoutSeen: number, stderrSeen: number): Exit {
   if (exit.spawnError !== '') return { kind: 'spawn-failed', message: exit.spawnError };
   if (Number(exit.stdoutBytes) !== stdoutSeen || Number(exit.stderrBytes) !== stderrSeen) {
@@ -202,6 +219,9 @@ function exitOf(exit: IngestExit, stdoutSeen: number, stderrSeen: number): Exit 
       `but ${stdoutSeen} and ${stderrSeen} were seen; open again and send the rest`;
     throw new BridgeError('INGEST_GAP', text);
   }
-  if (exit.signal !== '') return { kind: 'signal', signal: exit.signal };
+  if (exit.signal !== '') {
+    checkSignal(exit.signal);
+    return { kind: 'signal', signal: exit.signal };
+  }
   return exit.exitCode === undefined ? { kind: 'unknown' } : { kind: 'code', code: exit.exitCode };
 }

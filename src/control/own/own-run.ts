@@ -119,6 +119,9 @@ export function ownRun(context: ControlContext, options: OwnRunOptions): OwnedRu
     get failure() {
       return failure;
     },
+    get isEnding() {
+      return isFinishing;
+    },
     tick: (nowMs) => watch.tick(nowMs),
     lose: fail,
     finish(end) {

@@ -22,6 +22,8 @@ export interface OwnedRun {
   readonly closed: Promise<void>;
   /** What took the run away from this owner; undefined while it owns it. */
   readonly failure: BridgeError | undefined;
+  /** `finish` was called: its end is on its way into the log, or there. */
+  readonly isEnding: boolean;
   /** Holds the run to its policies; `nowMs` is monotonic. */
   tick(nowMs: number): void;
   /** Another gateway has the run: this one writes nothing more. */
