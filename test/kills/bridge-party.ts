@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BridgeClient } from '../../src/client/bridge-client.js';
@@ -14,8 +14,6 @@ export interface BridgeParty {
   readonly address: string;
   readonly client: BridgeClient;
   readonly dataDir: string;
-  /** Where its log of all lives stands. */
-  readonly logFile: string;
   readonly absences: Absences;
   /** When its keeper was killed. */
   readonly keeperKills: readonly number[];
@@ -31,6 +29,8 @@ export interface BridgeParty {
   stall(ms: number): Promise<void>;
   /** False if there is none. */
   killKeeper(): boolean;
+  /** What it logged in all its lives. */
+  log(): string;
   close(): Promise<void>;
 }
 
@@ -46,6 +46,8 @@ export async function startBridgeParty(
   const logFile = join(dir, `${name}.log`);
   const address = `127.0.0.1:${await freePort()}`;
   const client = connectBridge(address);
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(logFile, '');
   const absences = createAbsences();
   const keeperKills: number[] = [];
   const gracefulStops: number[] = [];
@@ -95,7 +97,6 @@ export async function startBridgeParty(
     address,
     client,
     dataDir,
-    logFile,
     absences,
     keeperKills,
     gracefulStops,
@@ -129,6 +130,7 @@ export async function startBridgeParty(
       keeperKills.push(Date.now());
       return true;
     },
+    log: () => readFileSync(logFile, 'utf8') + served.log(),
     async close() {
       await client.close();
       await end('SIGTERM');
