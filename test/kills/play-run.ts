@@ -124,11 +124,17 @@ async function awaitEnd({ world }: Stage, facts: RunFacts): Promise<void> {
       const bridge = world.bridges[at % world.bridges.length];
       const run = await bridge?.client.getRun(facts.runId, { timeoutMs: 2_000 });
       if (run?.state === Run_State.FINISHED) break;
-    } catch {
-      // Away, or the run is not there yet.
+    } catch (thrown) {
+      // Away; or the run is not there yet, and without a client it never will.
+      const isUnknown = toBridgeError(thrown).code === 'RUN_NOT_FOUND';
+      if (isUnknown && facts.client !== undefined && hasEnded(facts.client)) break;
     }
   }
   const { client } = facts;
-  if (client === undefined || client.exitCode !== null || client.signalCode !== null) return;
+  if (client === undefined || hasEnded(client)) return;
   await Promise.race([once(client, 'exit'), delay(Math.max(0, untilMs - Date.now()))]);
+}
+
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }

@@ -29,9 +29,8 @@ export function createRandom(seed: number): Random {
     between: (low, high) => low + Math.floor(next() * (high - low + 1)),
     chance: (probability) => next() < probability,
     pick(items) {
-      const item = items[Math.floor(next() * items.length)];
-      if (item === undefined) throw new RangeError('nothing to pick from');
-      return item;
+      if (items.length === 0) throw new RangeError('nothing to pick from');
+      return items[Math.floor(next() * items.length)] as (typeof items)[number];
     },
     fork: () => createRandom(bits()),
   };
