@@ -22,7 +22,7 @@ const LIVE_AT_MOST = 16;
 /** Runs for which one deck of deeds is played. */
 const RUNS_A_DECK = 200;
 /** Mean time between two starts. */
-const START_EVERY_MS = 380;
+const START_EVERY_MS = 330;
 const SETTLE_WITHIN_MS = 60_000;
 
 /** Starts runs, kills and stops whatever there is, and holds all of it against what was promised. */
