@@ -31,10 +31,9 @@ function judgeLost(finished: RunFinished, facts: RunFacts, around: Circumstances
   if (finished.detail === '') wrong.push('LOST without a word why');
   if (finished.exitCode !== undefined || finished.signal !== '')
     wrong.push('LOST, but the exit is known');
-  const { ownerSilentMs, clientAwayMs, hasClientGivenUp } = around;
+  const { ownerSilentMs, clientAwayMs } = around;
   const wasOwnerGone = ownerSilentMs >= LOST_AFTER_MS - STALE_MS;
-  const wasClientGone =
-    facts.isClientKilled || hasClientGivenUp || clientAwayMs >= RECONNECT_WINDOW_MS - STALE_MS;
+  const wasClientGone = facts.isClientKilled || clientAwayMs >= RECONNECT_WINDOW_MS - STALE_MS;
   if (!wasOwnerGone && !wasClientGone) {
     wrong.push(
       `LOST, with an owner silent for ${ownerSilentMs} ms, a client away for ${clientAwayMs} ms`,

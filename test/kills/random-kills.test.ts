@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { randomKills } from './random-kills.js';
 
 /** `make kills SEED=… RUNS=…` sets them. */
-const seed = Number(process.env.HEP_KILL_SEED ?? 20_261_201);
-const runs = Number(process.env.HEP_KILL_RUNS ?? 220);
+const seed = Number(process.env.HEP_KILL_SEED || 20_261_201);
+const runs = Number(process.env.HEP_KILL_RUNS || 220);
 
 it(
   'ends every run exactly once, whatever dies',

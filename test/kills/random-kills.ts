@@ -22,7 +22,9 @@ const LIVE_AT_MOST = 16;
 /** Runs for which one deck of deeds is played. */
 const RUNS_A_DECK = 200;
 /** Mean time between two starts. */
-const START_EVERY_MS = 330;
+const START_EVERY_MS = 320;
+/** A run takes about so long. */
+const RUN_MS = 2_500;
 const SETTLE_WITHIN_MS = 60_000;
 
 /** Starts runs, kills and stops whatever there is, and holds all of it against what was promised. */
@@ -39,8 +41,8 @@ export async function randomKills({
   try {
     const over = new AbortController();
     const deeds = playDeeds(stage, random.fork(), over.signal);
-    await playRuns(stage, random.fork(), count, all).finally(() => over.abort());
-    await deeds;
+    const live = await startRuns(stage, random.fork(), count, all).finally(() => over.abort());
+    await Promise.all([deeds, ...live]);
     await settle(world, all, SETTLE_WITHIN_MS);
     const seen = await seeRuns(world, all);
     const report = judgeRuns(stage, all, seen, { seed, startedMs });
@@ -51,12 +53,13 @@ export async function randomKills({
   }
 }
 
-async function playRuns(
+/** Resolves, when all have begun, with those that go on. */
+async function startRuns(
   stage: Stage,
   random: Random,
   count: number,
   all: RunFacts[],
-): Promise<void> {
+): Promise<ReadonlySet<Promise<void>>> {
   const live = new Set<Promise<void>>();
   for (let index = 0; index < count; index += 1) {
     const plan = planRun(random.fork(), index, stage.world.bridges.length);
@@ -67,10 +70,12 @@ async function playRuns(
     const playing: Promise<void> = playRun(stage, facts).finally(() => live.delete(playing));
     live.add(playing);
   }
-  await Promise.all(live);
+  // Time for the last ones to be hit as well.
+  await delay(RUN_MS);
+  return live;
 }
 
-/** One deck after the other while there are runs, spread over the time that its runs take. */
+/** One deck after the other until all runs have had their time, spread over the time that its runs take. */
 async function playDeeds(
   { world, deeds }: Stage,
   random: Random,

@@ -90,6 +90,8 @@ function describe(
       `${sequence}@${Math.round(timeUs / 1_000 - startedMs)} ${payload.case}`,
   );
   const shown = events.length > 16 ? [...events.slice(0, 4), '…', ...events.slice(-11)] : events;
+  const end = logged.events.at(-1)?.event.payload;
+  const ended = end?.case === 'runFinished' ? end.value : undefined;
   const around = checked && { ...checked.around, agent: { ...checked.around.agent, stdout: '…' } };
   const logs = world.bridges.flatMap((bridge) =>
     bridge
@@ -103,6 +105,7 @@ function describe(
     `    plan ${JSON.stringify({ ...rest, deltas: pauses.length })}`,
     `    started at ${startedMs}; written by ${logged.writers.join(', ')}`,
     `    agent killed ${facts.isAgentKilled}, client killed ${facts.isClientKilled}, cancels ${JSON.stringify(facts.cancels)}`,
+    `    end: exit ${ended?.exitCode} signal '${ended?.signal}' detail '${ended?.detail}'`,
     `    events ${shown.join(', ')}`,
     `    around ${JSON.stringify(around)}`,
     ...logs.filter((line) => line.includes(runId)),
