@@ -63,6 +63,11 @@ test: build ## Runs all tests, TypeScript and Go, with a real NATS server
 	fi; \
 	exit $$status
 
+.PHONY: kills
+kills: build ## Kills and stops all parties at random; SEED=… RUNS=… choose, KEEP=1 leaves logs of violations
+	@HEP_KILL_SEED="$(SEED)" HEP_KILL_RUNS="$(RUNS)" HEP_KILL_KEEP="$(KEEP)" \
+	  npx vitest run test/kills/random-kills.test.ts
+
 .PHONY: gen
 gen: node_modules/.stamp $(TOOLS) ## Makes gen/ from proto/
 	npx buf format -w

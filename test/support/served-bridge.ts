@@ -24,6 +24,8 @@ export interface ServeBridgeOptions {
   /** More lines of its configuration, in YAML; the profile `sh` runs its prompt as a script. */
   readonly config?: readonly string[];
   readonly args?: readonly string[];
+  /** Called with the process's pid, long before it is ready. */
+  readonly onSpawned?: (pid: number) => void;
 }
 
 /** Starts a bridge that was built before, with a private nats-server unless `args` names another. */
@@ -45,6 +47,7 @@ export async function serveBridge(options: ServeBridgeOptions): Promise<ServedBr
   const child = spawn(process.execPath, [COMMAND, 'serve', ...all], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  if (child.pid !== undefined) options.onSpawned?.(child.pid);
   let log = '';
   child.stderr.on('data', (bytes: Buffer) => {
     log = `${log}${bytes.toString()}`.slice(-65_536);
