@@ -101,7 +101,6 @@ export async function startGateway(
   abort?: AbortSignal,
 ): Promise<Gateway> {
   const { dataDir, lostAfterMs } = options;
-  const startedMs = Date.now();
   const stopping = new AbortController();
   // Each live run listens.
   setMaxListeners(0, stopping.signal);
@@ -151,6 +150,7 @@ export async function startGateway(
         signal: stopping.signal,
         onWaiting: (why) => logger.warn({ subject: subjectPrefix }, `a commit waits: ${why}`),
       }),
+    claiming: new Set(),
     owned: new Map(),
     ingestSources: new Map(),
     ingestLedger: openIngestLedger(dataDir),
@@ -200,7 +200,7 @@ export async function startGateway(
     if (options.onStop !== 'leave') await endRuns(context);
   });
   abort?.removeEventListener('abort', stop);
-  void endStrayRuns(context, startedMs);
+  void endStrayRuns(context);
   logger.info({ address: grpc.address, nats: natsUrl, adopted }, 'gateway is ready');
 
   const all = opened.move();

@@ -58,6 +58,8 @@ export interface ControlContext {
   readonly stopping: AbortSignal;
   /** A writer for a run; its `commit` keeps trying until `stopping`. */
   openLog(place: RunPlace): RunLog & { readonly lastStreamSequence: number };
+  /** Runs whose start is between their record and their first event. */
+  readonly claiming: Set<string>;
   /** Runs that this gateway writes now, by run id. */
   readonly owned: Map<string, OwnedRun>;
   readonly ingestLedger: IngestLedger;

@@ -141,16 +141,21 @@ async function createIngestRun(
     strict: open.strict || context.strict,
     policies: policiesOf(open),
   });
-  await context.index.create(record);
-  context.ingestLedger.enter(record);
-  const { owned, source } = ingestRun(context, { record });
+  context.claiming.add(runId);
   try {
-    await startOwned(context, owned);
-  } catch (thrown) {
-    if (!context.stopping.aborted) await giveUpClaim(context, record);
-    throw thrown;
+    await context.index.create(record);
+    context.ingestLedger.enter(record);
+    const { owned, source } = ingestRun(context, { record });
+    try {
+      await startOwned(context, owned);
+    } catch (thrown) {
+      if (!context.stopping.aborted) await giveUpClaim(context, record);
+      throw thrown;
+    }
+    record.run.state = Run_State.RUNNING;
+    await updateRecord(context, record);
+    return { record, source };
+  } finally {
+    context.claiming.delete(runId);
   }
-  record.run.state = Run_State.RUNNING;
-  await updateRecord(context, record);
-  return { record, source };
 }

@@ -62,9 +62,20 @@ async function goOn(
 ): Promise<void> {
   const { record, graces, spawn } = request;
   const { runId } = record.run;
-  const { resume, cancelRequests, signalled } = restored;
+  const { resume, signals } = restored;
   const adopted = childRun(context, { record, graces, resume });
   const dir = spoolDir(context.dataDir, runId);
+  // The mark is made before the signal goes out, the event after it.
+  const marked = markedSignals(dir);
+  const signalled = restored.signalled || marked.length > 0;
+  // Before the process is followed: it may have ended by a cancel.
+  await resumeCancels(context, adopted.owned, { ...restored, signalled });
+  for (const signal of marked.filter((name) => !signals.has(name))) {
+    const { desk } = adopted.owned;
+    const error = 'not known: the bridge died as it was sent';
+    const report = { signal, processGroup: signal === 'SIGKILL', error };
+    if (desk.first !== undefined) desk.report(report, desk.first.requestId);
+  }
   const child = adoptChild(context.keeper, runId, dir);
   if (child === undefined) {
     await spawnAgent(context, adopted, spawn);
@@ -72,9 +83,6 @@ async function goOn(
     adopted.attach(child);
     await updateRecord(context, record);
   }
-  // The mark is made before the signal goes out, the event after it.
-  const wasSignalled = signalled || markedSignals(dir).length > 0;
-  await resumeCancels(context, adopted.owned, { cancelRequests, signalled: wasSignalled });
 }
 
 /** The log says that it is over; what may be left is its process and its record. */

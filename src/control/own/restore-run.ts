@@ -29,6 +29,8 @@ export interface RestoredRun {
   readonly cancelRequests: readonly CommittedOrder[];
   /** The log says that a signal was sent for a cancel. */
   readonly signalled: boolean;
+  /** Names of the signals of which the log says something. */
+  readonly signals: ReadonlySet<string>;
 }
 
 /** Reads a run back from the log; undefined if the log holds nothing of it. */
@@ -47,6 +49,7 @@ export async function restoreRun(
   };
   const cancelRequests: CommittedOrder[] = [];
   let finished: RestoredRun['finished'];
+  const signals = new Set<string>();
   let signalled = false;
   let lastSequence = 0;
   let lastStreamSequence = 0;
@@ -61,7 +64,10 @@ export async function restoreRun(
     if (payload.case === 'cancelRequested') {
       cancelRequests.push({ order: decodeOrder(payload.value), sequence: lastSequence });
     }
-    if (payload.case === 'cancelSignalled' && payload.value.error === '') signalled = true;
+    if (payload.case === 'cancelSignalled') {
+      signals.add(payload.value.signal);
+      if (payload.value.error === '') signalled = true;
+    }
     if (payload.case === 'runFinished') {
       finished = { value: payload.value, time: lastEventTime };
     }
@@ -94,6 +100,7 @@ export async function restoreRun(
     lastEventTime,
     cancelRequests,
     signalled,
+    signals,
   };
 }
 

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { toBridgeError } from '../../errors.js';
-import type { OwnerBeat } from '../../log/owner-store.js';
+import { BridgeError, toBridgeError } from '../../errors.js';
+import type { OwnerBeat, OwnerEntry } from '../../log/owner-store.js';
 import type { ControlContext } from '../context.js';
 import { reapOwner } from './reap-owner.js';
 
 /** After this gateway stood still, it looks at its runs with so many heartbeats. */
 const VERIFY_BEATS = 4;
+
+/** Least time that a heartbeat's request is waited for. */
+const MIN_WAIT_MS = 500;
 
 /** Time between two heartbeats of gateways that agree on `lostAfterMs`. */
 export function beatMsOf(lostAfterMs: number): number {
@@ -33,6 +36,8 @@ export async function keepOwner(context: ControlContext): Promise<void> {
   let revision = 0;
   let beatenMs = performance.now();
   let verifyLeft = 0;
+  let isVerifying = false;
+  const reaping = new Set<string>();
 
   /** Goes on from what stands there: the heartbeat of this data directory's gateway of before. */
   async function begin(): Promise<void> {
@@ -55,16 +60,35 @@ export async function keepOwner(context: ControlContext): Promise<void> {
     if (written === undefined) await begin();
     else revision = written;
     beatenMs = nowMs;
-    if (verifyLeft === 0) return;
+    if (verifyLeft === 0 || isVerifying) return;
     verifyLeft -= 1;
+    void verifyOwned();
+  }
+
+  /** Beside the heartbeats, which must not wait for it. */
+  async function verifyOwned(): Promise<void> {
+    isVerifying = true;
     for (const { run } of [...context.owned.values()]) await run.verify();
+    isVerifying = false;
   }
 
   async function watchOthers(): Promise<void> {
     const entries = await owners.list();
     const others = entries.filter((entry) => entry.ownerId !== ownerId);
-    for (const lost of ownerWatch.observe(performance.now(), others)) {
+    for (const lost of ownerWatch.observe(performance.now(), others)) void reap(lost);
+  }
+
+  /** Beside the heartbeats; one that fails is tried again with the next look. */
+  async function reap(lost: OwnerEntry): Promise<void> {
+    if (reaping.has(lost.ownerId)) return;
+    reaping.add(lost.ownerId);
+    try {
       await reapOwner(context, lost);
+    } catch (thrown) {
+      const { code, message } = toBridgeError(thrown);
+      logger.warn({ owner: lost.ownerId, code }, `its runs are not all ended: ${message}`);
+    } finally {
+      reaping.delete(lost.ownerId);
     }
   }
 
@@ -74,8 +98,8 @@ export async function keepOwner(context: ControlContext): Promise<void> {
       await delay(beatMs, undefined, { signal: stopping }).catch(() => undefined);
       if (stopping.aborted) return;
       try {
-        await beatOnce();
-        await watchOthers();
+        await inTime(beatOnce(), beatMs);
+        await inTime(watchOthers(), beatMs);
         isTold = false;
       } catch (thrown) {
         const { code, message } = toBridgeError(thrown);
@@ -87,4 +111,24 @@ export async function keepOwner(context: ControlContext): Promise<void> {
 
   await begin();
   void keep();
+}
+
+/**
+ * A request that was on its way when the connection broke would be waited for longer than a heartbeat may
+ * take; what it did after all the next one finds.
+ */
+async function inTime<T>(work: Promise<T>, beatMs: number): Promise<T> {
+  const limitMs = Math.max(MIN_WAIT_MS, beatMs);
+  const over = new AbortController();
+  const late = delay(limitMs, undefined, { signal: over.signal }).then(
+    (): never => {
+      throw new BridgeError('LOG_UNAVAILABLE', `no answer in ${limitMs} ms`);
+    },
+    (): Promise<never> => new Promise(() => undefined),
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    over.abort();
+  }
 }

@@ -1,5 +1,6 @@
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { toBridgeError } from '../../errors.js';
+import { listSpools } from '../../ingest/spool/run-spool.js';
 import type { OwnerEntry } from '../../log/owner-store.js';
 import type { RunRecord } from '../../log/run-record.js';
 import type { ControlContext } from '../context.js';
@@ -31,11 +32,17 @@ export async function reapOwner(context: ControlContext, lost: OwnerEntry): Prom
  * At its start a gateway ends what stands in its own name and what neither its spool nor its ledger knows,
  * such as a start that was cut before anything was in the log.
  */
-export async function endStrayRuns(context: ControlContext, beforeMs: number): Promise<void> {
-  const isStray = (record: RunRecord): boolean =>
-    Number(record.run.createTime?.seconds ?? 0n) * 1_000 < beforeMs - 1_000 &&
-    !context.owned.has(record.run.runId);
+export async function endStrayRuns(context: ControlContext): Promise<void> {
+  const { owned, claiming } = context;
   try {
+    // One that could not be taken up waits for the next start.
+    const ledger = await context.ingestLedger.list();
+    const waiting = new Set([
+      ...(await listSpools(context.dataDir)),
+      ...ledger.map(({ run }) => run.runId),
+    ]);
+    const isStray = ({ run: { runId } }: RunRecord): boolean =>
+      !owned.has(runId) && !claiming.has(runId) && !waiting.has(runId);
     const why = 'its gateway started again and found nothing of it in its data directory';
     await endRunsOf(context, context.ownerId, why, async () => true, isStray);
   } catch (thrown) {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
 import { v7 as uuidv7 } from 'uuid';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
@@ -19,7 +20,7 @@ import { newRecord } from '../new-record.js';
 import { type ChildRun, childRun } from '../own/child-run.js';
 import { startOwned } from '../own/own-run.js';
 import { checkPolicies, policiesOf } from '../own/policy-request.js';
-import { findRecord } from '../read-runs.js';
+import { findRecord, runNow } from '../read-runs.js';
 import { giveUpClaim } from '../record.js';
 import { refuseWhenFull } from '../refuse-when-full.js';
 import { startRequestHash } from '../request-hash.js';
@@ -29,6 +30,10 @@ import { readSecrets } from './agent-secrets.js';
 import { findProfile, type Profile } from './profile.js';
 import { spawnAgent } from './spawn-agent.js';
 import { encodeSpoolRequest, type SpoolRequest } from './spool-request.js';
+
+/** How long a start that another gateway has claimed is waited for. */
+const CLAIM_WAIT_MS = 2_000;
+const CLAIM_POLL_MS = 25;
 
 /** Starts a run from a profile; the same run id and the same request give the same run. */
 export async function startRun(
@@ -48,7 +53,7 @@ export async function startRun(
   const requestHash = startRequestHash(request);
   const known = await findRecord(context, caller, runId);
   if (known !== undefined && !(await isBareClaim(context, known))) {
-    return sameRun(known, requestHash);
+    return await sameRun(context, known, requestHash);
   }
   await checkRoom(context);
   await context.probes.current.check(request.profile);
@@ -68,36 +73,50 @@ export async function startRun(
     strict: profile.strict ?? context.strict,
     policies: strictestPolicies(profile.policies, policiesOf(request)),
   });
+  const spooled = spoolRequest(context, record, profile, request);
+  let run: ChildRun;
+  context.claiming.add(runId);
   try {
     if (known === undefined) await context.index.create(record);
+    run = await begin(context, spooled, profile.prompt === 'none' ? undefined : request.prompt);
   } catch (thrown) {
     if (toBridgeError(thrown).code !== 'RUN_EXISTS') throw thrown;
     // Another call with this id was faster, here or at another gateway.
     const raced = await findRecord(context, caller, runId);
     if (raced === undefined) throw thrown;
-    return sameRun(raced, requestHash);
+    return await sameRun(context, raced, requestHash);
+  } finally {
+    context.claiming.delete(runId);
   }
-  const spooled = spoolRequest(context, record, profile, request);
-  let run: ChildRun;
+  await spawnAgent(context, run, spooled.spawn);
+  return create(StartRunResponseSchema, { run: record.run, existed: false });
+}
+
+/** Makes the spool and commits RunStarted. What fails leaves nothing behind. */
+async function begin(
+  context: ControlContext,
+  spooled: SpoolRequest,
+  prompt: string | undefined,
+): Promise<ChildRun> {
+  const { record } = spooled;
+  const { runId } = record.run;
+  const { dataDir } = context;
+  let isSpooled = false;
   try {
-    createSpool({
-      dataDir: context.dataDir,
-      runId,
-      request: encodeSpoolRequest(spooled),
-      ...(profile.prompt === 'none' ? {} : { prompt: request.prompt }),
-    });
-    run = childRun(context, spooled);
+    const request = encodeSpoolRequest(spooled);
+    createSpool({ dataDir, runId, request, ...(prompt === undefined ? {} : { prompt }) });
+    isSpooled = true;
+    const run = childRun(context, spooled);
     await startOwned(context, run.owned);
+    return run;
   } catch (thrown) {
     // A gateway that stops leaves a start that may be in the log to the next one.
     if (!context.stopping.aborted) {
-      await removeSpool(context.dataDir, runId);
+      if (isSpooled) await removeSpool(dataDir, runId);
       await giveUpClaim(context, record);
     }
     throw thrown;
   }
-  await spawnAgent(context, run, spooled.spawn);
-  return create(StartRunResponseSchema, { run: record.run, existed: false });
 }
 
 /** A record of ours whose start was given up before anything of the run was in the log. */
@@ -110,14 +129,42 @@ async function isBareClaim(
   return (await context.reader.lastOfRun(record.subjectPrefix)) === undefined;
 }
 
-function sameRun(record: RunRecord, requestHash: string): StartRunResponse {
+/**
+ * The run that is there already. While its owner has only claimed it and begun nothing, the start may still
+ * be taken back: then this waits a little, and fails with `OWNER_UNREACHABLE`.
+ */
+async function sameRun(
+  context: ControlContext,
+  record: RunRecord,
+  requestHash: string,
+): Promise<StartRunResponse> {
+  const { runId, ownerId } = record.run;
   if (record.requestHash !== requestHash) {
     throw new BridgeError(
       'RUN_EXISTS',
-      `run ${record.run.runId} exists and was started by another request; mint a new run id`,
+      `run ${runId} exists and was started by another request; mint a new run id`,
     );
   }
-  return create(StartRunResponseSchema, { run: record.run, existed: true });
+  const untilMs = performance.now() + CLAIM_WAIT_MS;
+  while (!(await hasBegun(context, record))) {
+    if (performance.now() > untilMs) {
+      throw new BridgeError(
+        'OWNER_UNREACHABLE',
+        `run ${runId} is claimed by owner ${ownerId}, which does not begin it; ask again`,
+        { retryAfterMs: 1_000 },
+      );
+    }
+    await delay(CLAIM_POLL_MS);
+  }
+  return create(StartRunResponseSchema, { run: await runNow(context, record), existed: true });
+}
+
+async function hasBegun(context: ControlContext, record: RunRecord): Promise<boolean> {
+  const { runId, state } = record.run;
+  if (state !== Run_State.STARTING) return true;
+  const owned = context.owned.get(runId);
+  if (owned !== undefined) return owned.run.committed.sequence > 0;
+  return (await context.reader.lastOfRun(record.subjectPrefix)) !== undefined;
 }
 
 function spoolRequest(
