@@ -1,6 +1,7 @@
 import type { Run } from '#gen/hep/bridge/v1/run_pb.js';
 import type { RunEvent } from '../../src/client/bridge-client.js';
 import { rebuildSource } from '../support/gateway.js';
+import { checkClient } from './check-client.js';
 import { type Circumstances, circumstancesOf } from './circumstances.js';
 import { outcomeText } from './expected-outcome.js';
 import { judgeEnd } from './judge.js';
@@ -44,6 +45,7 @@ export function checkRun(world: World, facts: RunFacts, seen: SeenRun): CheckedR
     ...checkChain(events, seen.subscribed),
     ...checkCancels(facts, logged),
     ...checkAgent(facts, around),
+    ...checkClient(around, logged, events.length),
     // What a killed client leaves behind is no bridge's to clear.
     ...(facts.isClientKilled ? [] : checkProcesses(around, seen.processes)),
   ];

@@ -22,7 +22,7 @@ const DECK: Readonly<Record<PartyDeedKind, number>> = {
   'kill nats': 6,
   'stop nats': 4,
   'stop bridge shortly': 6,
-  'stop bridge for long': 4,
+  'stop bridge for long': 6,
   'end bridge in order': 4,
 };
 export const DECK_SIZE = Object.values(DECK).reduce((sum, count) => sum + count, 0);

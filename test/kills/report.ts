@@ -45,6 +45,10 @@ export function judgeRuns(
       violations.push(describe(seed, facts, run, checked.wrong, stage, checked));
     }
   }
+  for (const refusal of refusals.counts.keys()) {
+    if (refusal.endsWith('INTERNAL'))
+      violations.push(`* (seed ${seed}): a call failed: ${refusal}`);
+  }
   for (const { log } of world.bridges) {
     const fenced = log().match(/"code":"FENCED"[^\n]*run lost/g) ?? [];
     for (const _ of fenced) notices.add('fenced');
