@@ -19,6 +19,10 @@ type PipeOptions struct {
 	PartitionKey string
 	// Strict ends the run as FAILED at the first line that is no frame or breaks a rule.
 	Strict bool
+	// Deadline of the whole run, after which the bridge cancels it; 0 = none.
+	Deadline time.Duration
+	// Policies are further limits.
+	Policies Policies
 	// RunID, a UUIDv7 that was not used before; empty = minted here.
 	RunID string
 

@@ -33,6 +33,7 @@ func (p *PipedRun) open(opening context.Context) (*ingestCall, error) {
 	}
 	open := &bridgev1.IngestOpen{
 		RunId: p.id, Labels: p.options.Labels, PartitionKey: p.options.PartitionKey, Strict: p.options.Strict,
+		Deadline: unlessZero(p.options.Deadline), Policies: p.options.Policies.message(),
 	}
 	// If it fails, Recv has the reason.
 	_ = stream.Send(&bridgev1.IngestRequest{Message: &bridgev1.IngestRequest_Open{Open: open}})
