@@ -58,6 +58,10 @@ func (p *PipedRun) open(opening context.Context) (*ingestCall, error) {
 // sendNext sends one round of what is there: signals, then a chunk of each pipe, at last the exit.
 // False if there was nothing. io.EOF means that the call is over.
 func (p *PipedRun) sendNext(call *ingestCall) (bool, error) {
+	// Looked up before the pipes: what is in these afterwards is all there will be.
+	p.mu.Lock()
+	exit := p.exit
+	p.mu.Unlock()
 	if report := p.cancels.report(call.reports); report != nil {
 		call.reports++
 		return true, call.stream.Send(&bridgev1.IngestRequest{Message: &bridgev1.IngestRequest_Signalled{Signalled: report}})
@@ -87,14 +91,11 @@ func (p *PipedRun) sendNext(call *ingestCall) (bool, error) {
 	if len(stdout)+len(stderr) > 0 {
 		return true, nil
 	}
-	return p.sendExit(call)
+	return p.sendExit(call, exit)
 }
 
 // sendExit sends the last message, once all others were sent.
-func (p *PipedRun) sendExit(call *ingestCall) (bool, error) {
-	p.mu.Lock()
-	exit := p.exit
-	p.mu.Unlock()
+func (p *PipedRun) sendExit(call *ingestCall, exit *bridgev1.IngestExit) (bool, error) {
 	if exit == nil || call.exitSent || !p.cancels.told(call.reports) {
 		return false, nil
 	}
