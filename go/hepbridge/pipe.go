@@ -80,7 +80,8 @@ type PipedRun struct {
 // PipeOptions; a program that dies takes that with it, and the run then ends as LOST.
 //
 // A cancel, from whomever, becomes SIGINT to the command, after a grace SIGTERM, after another
-// SIGKILL to its group; each at most once. When ctx ends the same happens, with the cause of ctx as
+// SIGKILL to its group; each at most once. A later cancel only shortens the graces; the log names the
+// first one for all signals. When ctx ends the same happens, with the cause of ctx as
 // the reason. Not available on Windows.
 func (c *Client) Pipe(ctx context.Context, command *exec.Cmd, options PipeOptions) (*PipedRun, error) {
 	if !canPipe {

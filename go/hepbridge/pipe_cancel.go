@@ -29,7 +29,8 @@ func newEscalation(agent *agent, wake func()) *escalation {
 	return &escalation{agent: agent, wake: wake, served: map[string]bool{}, sooner: make(chan graces, 16)}
 }
 
-// begin serves a request; false if it is served already. The first starts the signals.
+// begin serves a request; false if it is served already. The first starts the signals, and all are
+// reported under its id, those too that come sooner because of a later request.
 func (e *escalation) begin(requestID string, within graces) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -146,6 +146,46 @@ func TestACancelEscalatesToKillOfTheGroup(t *testing.T) {
 	}
 }
 
+func TestALaterCancelCutsTheGracesShortAndInterruptsNoMore(t *testing.T) {
+	bridge, client := connect(t)
+	ctx := within(t, 30*time.Second)
+	agent := `trap 'echo int' INT; trap 'echo term' TERM; echo ready; while :; do sleep 0.02; done`
+	piped, err := client.Pipe(ctx, sh(agent), hepbridge.PipeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := func(stdout string) {
+		t.Helper()
+		bridge.Until(func() bool { return string(bridge.Run(piped.ID()).Stdout) == stdout })
+	}
+	cancel := func(id string, options ...hepbridge.CancelOption) {
+		t.Helper()
+		if _, err := piped.Cancel(ctx, "stop", append(options, hepbridge.RequestID(id))...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until("ready\n")
+	cancel("r1", hepbridge.Graces(time.Hour, time.Hour))
+	until("ready\nint\n")
+	cancel("r2", hepbridge.Force())
+	until("ready\nint\nterm\n")
+	// A grace that is longer than what holds changes nothing.
+	cancel("r3", hepbridge.Graces(time.Minute, time.Minute))
+	cancel("r4", hepbridge.Graces(0, 10*time.Millisecond))
+	if _, err := piped.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	run := runOf(bridge, piped.ID())
+	if string(run.Stdout) != "ready\nint\nterm\n" || signals(run) != "SIGINT:false SIGTERM:false SIGKILL:true" || run.Exit.Signal != "SIGKILL" {
+		t.Errorf("stdout %q, signals %s, exit %v", run.Stdout, signals(run), run.Exit)
+	}
+	for _, signal := range run.Signals {
+		if signal.RequestId != "r1" {
+			t.Errorf("signalled %v", signal)
+		}
+	}
+}
+
 func TestTheEndOfTheContextIsACancelWithOneRequestID(t *testing.T) {
 	bridge, client := connect(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
