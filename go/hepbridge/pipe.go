@@ -19,6 +19,10 @@ type PipeOptions struct {
 	PartitionKey string
 	// Strict ends the run as FAILED at the first line that is no frame or breaks a rule.
 	Strict bool
+	// Deadline of the whole run, after which the bridge cancels it; 0 = none.
+	Deadline time.Duration
+	// Policies are further limits.
+	Policies Policies
 	// RunID, a UUIDv7 that was not used before; empty = minted here.
 	RunID string
 
@@ -76,7 +80,8 @@ type PipedRun struct {
 // PipeOptions; a program that dies takes that with it, and the run then ends as LOST.
 //
 // A cancel, from whomever, becomes SIGINT to the command, after a grace SIGTERM, after another
-// SIGKILL to its group; each at most once. When ctx ends the same happens, with the cause of ctx as
+// SIGKILL to its group; each at most once. A later cancel only shortens the graces; the log names the
+// first one for all signals. When ctx ends the same happens, with the cause of ctx as
 // the reason. Not available on Windows.
 func (c *Client) Pipe(ctx context.Context, command *exec.Cmd, options PipeOptions) (*PipedRun, error) {
 	if !canPipe {

@@ -33,6 +33,7 @@ func (p *PipedRun) open(opening context.Context) (*ingestCall, error) {
 	}
 	open := &bridgev1.IngestOpen{
 		RunId: p.id, Labels: p.options.Labels, PartitionKey: p.options.PartitionKey, Strict: p.options.Strict,
+		Deadline: unlessZero(p.options.Deadline), Policies: p.options.Policies.message(),
 	}
 	// If it fails, Recv has the reason.
 	_ = stream.Send(&bridgev1.IngestRequest{Message: &bridgev1.IngestRequest_Open{Open: open}})
@@ -57,6 +58,10 @@ func (p *PipedRun) open(opening context.Context) (*ingestCall, error) {
 // sendNext sends one round of what is there: signals, then a chunk of each pipe, at last the exit.
 // False if there was nothing. io.EOF means that the call is over.
 func (p *PipedRun) sendNext(call *ingestCall) (bool, error) {
+	// Looked up before the pipes: what is in these afterwards is all there will be.
+	p.mu.Lock()
+	exit := p.exit
+	p.mu.Unlock()
 	if report := p.cancels.report(call.reports); report != nil {
 		call.reports++
 		return true, call.stream.Send(&bridgev1.IngestRequest{Message: &bridgev1.IngestRequest_Signalled{Signalled: report}})
@@ -86,14 +91,11 @@ func (p *PipedRun) sendNext(call *ingestCall) (bool, error) {
 	if len(stdout)+len(stderr) > 0 {
 		return true, nil
 	}
-	return p.sendExit(call)
+	return p.sendExit(call, exit)
 }
 
 // sendExit sends the last message, once all others were sent.
-func (p *PipedRun) sendExit(call *ingestCall) (bool, error) {
-	p.mu.Lock()
-	exit := p.exit
-	p.mu.Unlock()
+func (p *PipedRun) sendExit(call *ingestCall, exit *bridgev1.IngestExit) (bool, error) {
 	if exit == nil || call.exitSent || !p.cancels.told(call.reports) {
 		return false, nil
 	}

@@ -29,7 +29,8 @@ func newEscalation(agent *agent, wake func()) *escalation {
 	return &escalation{agent: agent, wake: wake, served: map[string]bool{}, sooner: make(chan graces, 16)}
 }
 
-// begin serves a request; false if it is served already. The first starts the signals.
+// begin serves a request; false if it is served already. The first starts the signals, and all are
+// reported under its id, those too that come sooner because of a later request.
 func (e *escalation) begin(requestID string, within graces) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -76,19 +77,20 @@ func (e *escalation) pause(within *graces, grace *time.Duration) bool {
 	}
 }
 
-// send sends one signal and reports it; false if the agent is gone.
+// send sends one signal and reports it; false if the agent is gone. Both under one lock: the agent may
+// die of the signal before its report is there, and told must not let the exit overtake it.
 func (e *escalation) send(requestID string, signal syscall.Signal, group bool) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	select {
 	case <-e.agent.exited:
 		return false
 	default:
 	}
 	err := e.agent.signal(signal, group)
-	e.mu.Lock()
 	e.reports = append(e.reports, &bridgev1.IngestSignalled{
 		RequestId: requestID, Signal: signalName(signal), ProcessGroup: group, Error: errText(err),
 	})
-	e.mu.Unlock()
 	e.wake()
 	return true
 }

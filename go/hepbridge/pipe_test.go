@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	bridgev1 "github.com/hep-bridge/hep-bridge/gen/go/hep/bridge/v1"
 	"github.com/hep-bridge/hep-bridge/go/hepbridge"
 	"github.com/hep-bridge/hep-bridge/go/hepbridge/internal/fakebridge"
@@ -204,5 +206,19 @@ func TestPipeLeavesNoFilesBehind(t *testing.T) {
 	}
 	if left, _ := exec.Command("ls", "-A", directory).Output(); len(left) > 0 {
 		t.Errorf("left %s", left)
+	}
+}
+
+func TestAPipeIsOpenedWithItsDeadlineAndPolicies(t *testing.T) {
+	bridge, client := connect(t)
+	pipe(t, bridge, client, sh("echo"), hepbridge.PipeOptions{Deadline: time.Hour, Policies: someLimits})
+	pipe(t, bridge, client, sh("echo"), hepbridge.PipeOptions{})
+	requests := bridge.Requests("Ingest")
+	limited, plain := requests[0].(*bridgev1.IngestOpen), requests[1].(*bridgev1.IngestOpen)
+	if limited.Deadline.AsDuration() != time.Hour || !proto.Equal(limited.Policies, someLimitsSent) {
+		t.Errorf("opened %v", limited)
+	}
+	if want := (&bridgev1.IngestOpen{RunId: plain.RunId}); !proto.Equal(plain, want) {
+		t.Errorf("opened %v", plain)
 	}
 }

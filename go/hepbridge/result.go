@@ -16,6 +16,9 @@ type Result struct {
 	Outcome eventv1.Outcome
 	Reason  eventv1.OutcomeReason
 	Detail  string
+	// CancelCause is why the run was asked to end, e.g. by a client or by a limit of Policies;
+	// UNSPECIFIED if it was not.
+	CancelCause eventv1.CancelCause
 	// Answer is the text of the run's last answer, whole; "" if there is none.
 	Answer string
 	// Usage is the sum over the rounds, a lower bound; nil if no round reported any.
@@ -48,7 +51,7 @@ func (r *Run) Wait(ctx context.Context) (*Result, error) {
 	}
 	end := finished.GetRunFinished()
 	result := &Result{
-		RunID: r.id, Outcome: end.Outcome, Reason: end.Reason, Detail: end.Detail,
+		RunID: r.id, Outcome: end.Outcome, Reason: end.Reason, Detail: end.Detail, CancelCause: end.CancelCause,
 		Answer: end.GetAnswer(), Usage: end.Usage, ExitCode: end.ExitCode, Signal: end.Signal,
 		Finished: finished,
 	}

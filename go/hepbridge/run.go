@@ -5,7 +5,6 @@ import (
 	"iter"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	bridgev1 "github.com/hep-bridge/hep-bridge/gen/go/hep/bridge/v1"
@@ -37,11 +36,27 @@ type StartOptions struct {
 	PartitionKey string
 	// Parameters that the profile names.
 	Parameters map[string]string
+	// Session of the harness to go on with or to make; only for a profile that takes one.
+	Session string
+	// OutputMode is how much the agent tells; 0 = as the profile says.
+	OutputMode OutputMode
 	// Deadline of the whole run, after which it is cancelled; 0 = the profile's.
 	Deadline time.Duration
+	// Policies are further limits; of each the stricter of this and the profile's holds.
+	Policies Policies
 	// RunID, a UUIDv7; empty = minted here. The same id and the same options give the same run.
 	RunID string
 }
+
+// OutputMode is how much an agent tells of its tool calls.
+type OutputMode int
+
+const (
+	// OutputEvents brings the arguments of tools in short.
+	OutputEvents = OutputMode(bridgev1.OutputMode_OUTPUT_MODE_EVENTS)
+	// OutputEventsFull brings the arguments of tools as JSON.
+	OutputEventsFull = OutputMode(bridgev1.OutputMode_OUTPUT_MODE_EVENTS_FULL)
+)
 
 // StartRun starts a run. While the bridge is unavailable it tries again with the same id, so that
 // there is one run at most. Fails with ErrProfileNotFound, ErrRunExists (the id was used with other
@@ -54,12 +69,13 @@ func (c *Client) StartRun(ctx context.Context, options StartOptions) (*Run, erro
 		Labels:       options.Labels,
 		PartitionKey: options.PartitionKey,
 		Parameters:   options.Parameters,
+		Session:      options.Session,
+		OutputMode:   bridgev1.OutputMode(options.OutputMode),
+		Policies:     options.Policies.message(),
+		Deadline:     unlessZero(options.Deadline),
 	}
 	if request.RunId == "" {
 		request.RunId = NewRunID()
-	}
-	if options.Deadline > 0 {
-		request.Deadline = durationpb.New(options.Deadline)
 	}
 	_, err := retried(ctx, c, "start run", func(ctx context.Context) (*bridgev1.StartRunResponse, error) {
 		return c.runs.StartRun(ctx, request)
@@ -76,28 +92,6 @@ func (r *Run) Get(ctx context.Context) (*bridgev1.Run, error) {
 		return r.client.runs.GetRun(ctx, &bridgev1.GetRunRequest{RunId: r.id})
 	})
 	return answer.GetRun(), err
-}
-
-// CancelOption changes a Cancel.
-type CancelOption func(*bridgev1.CancelRunRequest)
-
-// RequestID sets the idempotency key, a UUID; without it one is minted a call.
-func RequestID(id string) CancelOption {
-	return func(request *bridgev1.CancelRunRequest) { request.RequestId = id }
-}
-
-// Cancel asks for the end of the run; reason is for people. It returns when the request is in the
-// log, or the run was over; Wait tells how the run then ended. While the bridge or the run's owner is
-// unavailable it tries again with the same request id, so that the agent is signalled once. Fails
-// with ErrRunNotFound, ErrOwnerUnreachable, ErrUnavailable.
-func (r *Run) Cancel(ctx context.Context, reason string, options ...CancelOption) (*bridgev1.CancelRunResponse, error) {
-	request := &bridgev1.CancelRunRequest{RunId: r.id, RequestId: NewRunID(), Reason: reason}
-	for _, option := range options {
-		option(request)
-	}
-	return retried(ctx, r.client, "cancel run", func(ctx context.Context) (*bridgev1.CancelRunResponse, error) {
-		return r.client.runs.CancelRun(ctx, request)
-	})
 }
 
 // ListOptions selects runs; all that is set must match.

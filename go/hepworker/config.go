@@ -30,6 +30,10 @@
 // At least once means that a message can come again, e.g. when a process dies after the work and
 // before the acknowledgement, or stands still for longer than AckWait while another takes over. So
 // make the handler's effect idempotent by run id and sequence: a conditional write, an upsert.
+//
+// # Cancel
+//
+// Cancel ends a run over the same connection, so that a worker needs no gRPC.
 package hepworker
 
 import (

@@ -62,7 +62,13 @@ func (b *Bridge) Ingest(stream grpc.BidiStreamingServer[bridgev1.IngestRequest, 
 			answers = append(answers, &bridgev1.IngestResponse{Message: &bridgev1.IngestResponse_Ack{Ack: ack}})
 		}
 		for ; cancels < len(run.Requests); cancels++ {
-			cancel := &bridgev1.IngestCancel{RequestId: run.Requests[cancels].RequestId}
+			request := run.Requests[cancels]
+			cancel := &bridgev1.IngestCancel{
+				RequestId: request.RequestId, InterruptGrace: request.InterruptGrace, TerminateGrace: request.TerminateGrace,
+			}
+			if request.Force {
+				cancel.InterruptGrace = &durationpb.Duration{}
+			}
 			answers = append(answers, &bridgev1.IngestResponse{Message: &bridgev1.IngestResponse_Cancel{Cancel: cancel}})
 		}
 		finished := run.Exit != nil && !(b.CutAtExit && attempt == 1)

@@ -64,17 +64,25 @@ func (b *Bridge) ListRuns(_ context.Context, request *bridgev1.ListRunsRequest) 
 	return answer, nil
 }
 
-// CancelRun stores the request, which an Ingest call of the run then brings to its client.
-func (b *Bridge) CancelRun(_ context.Context, request *bridgev1.CancelRunRequest) (*bridgev1.CancelRunResponse, error) {
+// CancelRun stores the request, which an Ingest call of the run then brings to its client, and waits
+// for the run's end as asked.
+func (b *Bridge) CancelRun(ctx context.Context, request *bridgev1.CancelRunRequest) (*bridgev1.CancelRunResponse, error) {
 	if err := b.enter("CancelRun", request); err != nil {
 		return nil, err
 	}
-	var answer *bridgev1.CancelRunResponse
+	answer := &bridgev1.CancelRunResponse{}
 	b.Do(func() {
 		run := b.Run(request.RunId)
 		run.Requests = append(run.Requests, request)
 		run.Record.CancelRequested = true
-		answer = &bridgev1.CancelRunResponse{Run: proto.CloneOf(run.Record), RequestedSequence: int64(len(run.Requests))}
+		answer.RequestedSequence = int64(len(run.Requests))
 	})
+	waiting, stop := context.WithTimeout(ctx, request.Wait.AsDuration())
+	defer stop()
+	b.await(waiting, func() bool { return b.Run(request.RunId).Record.State == bridgev1.Run_STATE_FINISHED })
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	b.Do(func() { answer.Run = proto.CloneOf(b.Run(request.RunId).Record) })
 	return answer, nil
 }
