@@ -21,7 +21,7 @@ import { createOwnerWatch } from './control/owners/owner-watch.js';
 import { endStrayRuns } from './control/owners/reap-owner.js';
 import { findRecord, getRun, listRuns } from './control/read-runs.js';
 import type { Profiles } from './control/start/profile.js';
-import { probeProfiles } from './control/start/profile-probes.js';
+import { createProfileProbes } from './control/start/profile-probes.js';
 import { createStartRate } from './control/start/start-rate.js';
 import { startRun } from './control/start/start-run.js';
 import { BridgeError } from './errors.js';
@@ -156,14 +156,15 @@ export async function startGateway(
     ingestLedger: openIngestLedger(dataDir),
     ingestTakeUps: new Map(),
     profiles: { current: options.profiles },
-    probes: { current: probeProfiles(options.profiles, { dataDir, logger }) },
-    startRate: createStartRate(options.maxStartsPerSecond),
+    probes: createProfileProbes({ dataDir, logger, signal: stopping.signal }),
+    startRate: createStartRate(options.maxStartsPerSecond, () => performance.now()),
     owners: log.owners,
     ownerWatch: createOwnerWatch({ lostAfterMs, maxGapMs: 4 * beatMsOf(lostAfterMs) }),
     ownerLink: createOwnerLink(connection),
     drain: { isDraining: false },
   };
   opened.defer(stop);
+  context.probes.ask(options.profiles);
   await keepOwner(context);
   opened.defer(watchSpace(context));
   opened.defer(watchPolicies(context.owned));
@@ -210,8 +211,7 @@ export async function startGateway(
     natsUrl,
     reloadProfiles(profiles) {
       context.profiles.current = profiles;
-      context.probes.current = probeProfiles(profiles, { dataDir, logger });
-      logger.info({ profiles: Object.keys(profiles) }, 'profiles are reloaded');
+      context.probes.ask(profiles);
     },
     natsStateFile: server === undefined ? undefined : serverStateFile(dataDir),
     close,

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OutputMode } from '#gen/hep/bridge/v1/run_service_pb.js';
-import { createStartRate } from '../src/control/start/start-rate.js';
-import { probeAgent } from '../src/ingest/child/probe-agent.js';
 import {
   eventsOf,
   openTestGateway,
@@ -109,7 +107,7 @@ describe('a secret in a file', () => {
     const runId = uuidv7();
     const start = bridge.client.startRun({ runId, profile: 'lost' });
     await expect(start).rejects.toMatchObject({ code: 'PROFILE_UNUSABLE' });
-    await expect(start).rejects.toThrow(/API_KEY.*\/no\/such\/secret.*env_files/);
+    await expect(start).rejects.toThrow(/\/no\/such\/secret for API_KEY does not exist.*env_files/);
     await expect(bridge.client.getRun(runId)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
   });
 });
@@ -124,53 +122,31 @@ describe('a probe', () => {
     const runId = uuidv7();
     const start = bridge.client.startRun({ runId, profile: 'v2' });
     await expect(start).rejects.toMatchObject({ code: 'AGENT_UNSUPPORTED' });
-    await expect(start).rejects.toThrow(/version 9\.9\.9.*"v2"/);
+    await expect(start).rejects.toThrow(/version 9\.9\.9.*HEP v2/);
     await expect(bridge.client.getRun(runId)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
   });
 
   it('is made again when the profiles are reloaded', async () => {
     const none = { prompt: 'none' as const };
-    const profiles = { v3: profileOf(TELLS, { ...none, probe: says('{"hep":"v3"}') }) };
+    const profiles = {
+      v3: profileOf(TELLS, { ...none, probe: says('{"version":"3.0","hep":"v3"}') }),
+    };
     await using other = await openTestGateway({ profiles });
     const start = (): Promise<unknown> => other.client.startRun({ runId: uuidv7(), profile: 'v3' });
     await expect(start()).rejects.toMatchObject({ code: 'AGENT_UNSUPPORTED' });
     other.gateway.reloadProfiles({
-      v3: profileOf(TELLS, { ...none, probe: says('{"hep":"v1.4"}') }),
+      v3: profileOf(TELLS, { ...none, probe: says('{"version":"1.4","hep":"v1.4"}') }),
     });
     await start();
     other.gateway.reloadProfiles({});
     await expect(start()).rejects.toMatchObject({ code: 'PROFILE_NOT_FOUND' });
   });
-
-  it('says why an agent gave no answer', async () => {
-    const ask = (argv: readonly string[], timeoutMs = 5_000): Promise<unknown> =>
-      probeAgent({ argv, cwd: '/', env: { PATH: process.env.PATH ?? '' }, timeoutMs });
-    expect(await ask(['/no/such/agent'])).toMatchObject({ why: expect.stringMatching(/ENOENT/) });
-    expect(await ask(['sh', '-c', 'echo bad >&2; exit 64'])).toMatchObject({
-      why: expect.stringMatching(/bad/),
-    });
-    expect(await ask(['sh', '-c', 'exec sleep 60'], 100)).toMatchObject({
-      why: expect.stringMatching(/no answer in 100 ms/),
-    });
-    expect(await ask(['sh', '-c', 'yes'], 5_000)).toMatchObject({ why: expect.any(String) });
-    expect(await ask(says('{"hep":7}'))).toMatchObject({ why: expect.stringMatching(/printed/) });
-  });
 });
 
 describe('the rate of starts', () => {
-  it('lets a second of them through at once, then one for each share of a second', () => {
-    const rate = createStartRate(10);
-    for (let n = 0; n < 10; n += 1) rate.take(0);
-    expect(() => rate.take(0)).toThrow(expect.objectContaining({ retryAfterMs: 100 }));
-    rate.take(100);
-    expect(() => rate.take(150)).toThrow(expect.objectContaining({ retryAfterMs: 50 }));
-    for (let n = 0; n < 10; n += 1) rate.take(60_000);
-    expect(() => rate.take(60_000)).toThrow(/max_starts_per_second/);
-  });
-
   it('is kept, and a start that is known costs nothing', async () => {
     const profiles = { tells: profileOf(TELLS, { prompt: 'none' }) };
-    await using slow = await openTestGateway({ profiles, maxStartsPerSecond: 0.01 + 1 });
+    await using slow = await openTestGateway({ profiles, maxStartsPerSecond: 1 });
     const request = { runId: uuidv7(), profile: 'tells' };
     await slow.client.startRun(request);
     for (let n = 0; n < 5; n += 1) await slow.client.startRun(request);

@@ -3,12 +3,12 @@ import { type BridgeConfig, resolveConfig } from '../config/config.js';
 import { readEnvironment } from '../config/read-environment.js';
 import { readSettingsFile } from '../config/read-settings-file.js';
 import type { Settings } from '../config/settings.js';
-import type { Logger } from '../control/logger.js';
-import { BridgeError, toBridgeError } from '../errors.js';
+import { BridgeError } from '../errors.js';
 import { type Gateway, startGateway } from '../gateway.js';
 import { createLogger } from '../telemetry/logger.js';
 import type { CommandContext } from './command-context.js';
 import type { FormatOptions } from './options.js';
+import { reloadProfiles } from './reload-profiles.js';
 import { nextStopSignal } from './stop-signal.js';
 
 /** Flags of `serve`, by commander's names. */
@@ -34,25 +34,36 @@ const flags: Readonly<Record<string, readonly [flag: string, path: readonly stri
   reflection: ['--reflection', ['reflection']],
 };
 
-/** Runs a gateway until a signal asks for its end. */
+/** Runs a gateway until a signal asks for its end. With a file SIGHUP has its profiles read again. */
 export async function serve(options: ServeOptions, context: CommandContext): Promise<void> {
-  const config = readConfig(options, context.env);
+  const { config: file } = options;
+  const settings = file === undefined ? {} : readSettingsFile(file);
+  const resolve = (layer: Settings): BridgeConfig =>
+    resolveConfig([readFlags(options), readEnvironment(context.env), layer], context.env);
+  const config = resolve(settings);
   const isPretty = context.stderr.isTty && options.output !== 'json';
   const logger = createLogger({ level: config.logLevel, pretty: isPretty });
   const stopAsked = nextStopSignal();
   const starting = new AbortController();
   void stopAsked.then((signal) => starting.abort(new BridgeError('CANCELLED', signal)));
-  const gateway = await startGateway(config, logger, starting.signal).catch((thrown: unknown) => {
+  const ready = startGateway(config, logger, starting.signal);
+  if (file !== undefined) {
+    const reload = { file, running: settings, resolve, logger };
+    process.on('SIGHUP', () => {
+      ready.then(
+        (running) => reloadProfiles(running, reload),
+        () => undefined,
+      );
+    });
+  }
+  const gateway = await ready.catch((thrown: unknown) => {
     if (!starting.signal.aborted) throw thrown;
     logger.info({}, 'stopped before it was ready');
     process.exit(0);
   });
   try {
     await context.stdout.line(readyLine(gateway, options.output));
-    const onReload = (): void => reload(gateway, options, context.env, logger);
-    process.on('SIGHUP', onReload);
     const signal = await stopAsked;
-    process.off('SIGHUP', onReload);
     logger.info({ signal, on_stop: config.onStop }, 'stopping; once more to stop at once');
     void nextStopSignal().then((again) => {
       logger.warn({ signal: again }, 'stopped at once');
@@ -64,26 +75,6 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
   logger.info({}, 'stopped');
   // Whatever a library still holds open must not keep a stopped bridge alive.
   process.exit(0);
-}
-
-function readConfig(options: ServeOptions, env: CommandContext['env']): BridgeConfig {
-  const file = options.config === undefined ? {} : readSettingsFile(options.config);
-  return resolveConfig([readFlags(options), readEnvironment(env), file], env);
-}
-
-/** SIGHUP: other profiles count from now on; a file that cannot be read changes nothing. */
-function reload(
-  gateway: Gateway,
-  options: ServeOptions,
-  env: CommandContext['env'],
-  logger: Logger,
-): void {
-  try {
-    gateway.reloadProfiles(readConfig(options, env).profiles);
-  } catch (thrown) {
-    const { code, message } = toBridgeError(thrown);
-    logger.error({ code }, `not reloaded, the profiles stay as they were: ${message}`);
-  }
 }
 
 function readFlags(options: ServeOptions): Settings {

@@ -29,16 +29,20 @@ const pattern = text.transform((value, context) => {
   }
 });
 
-const profile = z.strictObject({
-  command: z.array(z.string()).min(1, 'needs at least the program'),
+const argv = z.array(z.string()).min(1, 'needs at least the program');
+
+const variableName = z.string().regex(/^[^=\0]+$/, 'is no name of a variable');
+
+const profileKeys = z.strictObject({
+  command: argv,
   cwd: text.optional(),
   env_allow: z.array(text).optional(),
   env_set: z.record(z.string(), z.string()).optional(),
-  env_files: z.record(z.string(), text).optional(),
+  env_files: z.record(variableName, text).optional(),
   prompt: z.enum(['file', 'stdin', 'none']).optional(),
   session: z.strictObject({ flag: text.optional(), pattern: pattern.optional() }).optional(),
   output: z.enum(['events', 'events=full']).optional(),
-  probe: z.array(z.string()).min(1, 'needs at least the program').optional(),
+  probe: argv.optional(),
   parameters: z.record(z.string(), z.strictObject({ flag: text.optional(), pattern })).optional(),
   interrupt_grace: duration.optional(),
   terminate_grace: duration.optional(),
@@ -50,6 +54,19 @@ const profile = z.strictObject({
   max_cost: z.number().positive().optional(),
   max_events: count.optional(),
   max_stdout_bytes: size.optional(),
+});
+
+const profile = profileKeys.check(({ value, issues }) => {
+  const { command, output, env_set = {}, env_files = {} } = value;
+  if (output !== undefined && !command.some((word) => word.includes('{output}'))) {
+    const message = 'the command has no {output} to put it in';
+    issues.push({ code: 'custom', input: output, path: ['output'], message });
+  }
+  for (const [name, path] of Object.entries(env_files)) {
+    if (!Object.hasOwn(env_set, name)) continue;
+    const message = 'stands in env_set, too; keep one of them';
+    issues.push({ code: 'custom', input: path, path: ['env_files', name], message });
+  }
 });
 
 const listen = text.regex(/^\S+:\d{1,5}$/, 'is not host:port, e.g. 127.0.0.1:4880');
@@ -87,7 +104,7 @@ export const settingsSchema = z.strictObject({
     })
     .optional(),
   max_runs: count.optional(),
-  max_starts_per_second: z.number().min(0.1).optional(),
+  max_starts_per_second: count.optional(),
   reserve_bytes: size.optional(),
   spool_quota_bytes: size.optional(),
   reconnect_window: duration.optional(),

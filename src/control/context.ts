@@ -47,7 +47,7 @@ export interface ControlContext {
   readonly terminateGraceMs: number;
   readonly strict: boolean;
   readonly profiles: { current: Profiles };
-  readonly probes: { current: ProfileProbes };
+  readonly probes: ProfileProbes;
   readonly startRate: StartRate;
   readonly keeper: Keeper;
   readonly reader: LogReader;

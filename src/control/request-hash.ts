@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { toJsonString } from '@bufbuild/protobuf';
+import { toBinary } from '@bufbuild/protobuf';
 import { RunPoliciesSchema } from '#gen/hep/bridge/v1/policy_pb.js';
-import type { StartRunRequest } from '#gen/hep/bridge/v1/run_service_pb.js';
+import { OutputMode, type StartRunRequest } from '#gen/hep/bridge/v1/run_service_pb.js';
 
 /** SHA-256 in hex of all that a start asks for, but its run id: the same request, the same hash. */
 export function startRequestHash(request: StartRunRequest): string {
@@ -15,10 +15,21 @@ export function startRequestHash(request: StartRunRequest): string {
     request.deadline === undefined
       ? null
       : `${request.deadline.seconds}.${String(request.deadline.nanos).padStart(9, '0')}`,
-    request.session,
-    request.outputMode,
-    request.policies === undefined ? null : toJsonString(RunPoliciesSchema, request.policies),
+    ...laterParts(request),
   ]);
+}
+
+/**
+ * What came to the contract later; nothing for a request without, so that it hashes as it did when a
+ * run of it was started before.
+ */
+function laterParts({ session, outputMode, policies }: StartRunRequest): readonly unknown[] {
+  const encoded =
+    policies === undefined
+      ? ''
+      : Buffer.from(toBinary(RunPoliciesSchema, policies)).toString('hex');
+  if (session === '' && outputMode === OutputMode.UNSPECIFIED && encoded === '') return [];
+  return [session, outputMode, encoded];
 }
 
 /** The same for a run whose bytes come through Ingest; labels do not count when it is reopened. */

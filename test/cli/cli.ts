@@ -54,6 +54,10 @@ export interface ServedBridge extends AsyncDisposable {
   readonly address: string;
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string>>;
+  /** What it wrote to stderr since its last start. */
+  readonly log: string;
+  /** Sends it a signal that does not end it. */
+  signal(signal: NodeJS.Signals): void;
   /** Stops it with `signal`; resolves with its exit code. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
   /** Starts it again on the same address and data. */
@@ -64,11 +68,12 @@ export async function serveBridge(args: readonly string[] = []): Promise<ServedB
   const dataDir = mkdtempSync(join(tmpdir(), 'hep-cli-'));
   const own = ['--data-dir', dataDir, '--durability', 'process', '-o', 'json', ...args];
   let address = '127.0.0.1:0';
+  let errors: Buffer[] = [];
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
     const started = startCli(['serve', '--listen', address, ...own]);
-    const errors: Buffer[] = [];
+    errors = [];
     started.stderr?.on('data', (chunk) => errors.push(chunk));
     if (started.stdout === null) throw new Error('no stdout');
     const lines = createInterface({ input: started.stdout });
@@ -96,6 +101,12 @@ export async function serveBridge(args: readonly string[] = []): Promise<ServedB
     dataDir,
     get env() {
       return { HEP_BRIDGE_SERVER: address };
+    },
+    get log() {
+      return Buffer.concat(errors).toString();
+    },
+    signal: (signal) => {
+      child.kill(signal);
     },
     stop,
     async restart() {

@@ -28,6 +28,7 @@ describe('configuration', () => {
       nats: undefined,
       durability: 'power',
       maxRuns: 1_000,
+      maxStartsPerSecond: 100,
       onStop: 'cancel',
       interruptGraceMs: 12_000,
       profiles: {},
@@ -56,6 +57,32 @@ profiles:
     });
     expect(profile?.parameters.model?.pattern.test('opus')).toBe(true);
     expect(profile?.parameters.model?.pattern.test('xy1')).toBe(false);
+  });
+
+  it('gives a session of a profile its flag and its pattern', () => {
+    const { a, b, c } = fromYaml(`
+profiles:
+  a: { command: [a], session: {} }
+  b: { command: [b, '{output}'], output: events=full, session: { flag: -s, pattern: '[0-9]+|x' } }
+  c: { command: [c] }
+`).profiles;
+    expect(a?.session?.flag).toBe('--session');
+    const valid = ['a', '0b1.c_d-e', 'x'.repeat(128)];
+    const invalid = ['', '-a', '.a', 'a b', 'a\n', 'a/b', 'x'.repeat(129)];
+    for (const name of valid) expect(a?.session?.pattern.test(name)).toBe(true);
+    for (const name of invalid) expect(a?.session?.pattern.test(name)).toBe(false);
+    expect(b).toMatchObject({ output: 'events=full', session: { flag: '-s' } });
+    expect(b?.session?.pattern.test('x1')).toBe(false);
+    expect(c).toMatchObject({ output: 'events', session: undefined });
+  });
+
+  it('takes the paths of secrets and of a probe from the folder of the file', () => {
+    const yaml =
+      'profiles: { a: { command: [a], env_files: { K: key, L: /run/l }, probe: [./a, -V] } }';
+    expect(fromYaml(yaml).profiles.a).toMatchObject({
+      envFiles: { K: join(dir, 'key'), L: '/run/l' },
+      probe: [join(dir, 'a'), '-V'],
+    });
   });
 
   it('takes the environment before the file', () => {
@@ -97,6 +124,21 @@ profiles:
       'a pattern that is none',
       'profiles: {a: {command: [x], parameters: {p: {pattern: "("}}}}',
       /pattern/,
+    ],
+    [
+      'an output that the command takes nowhere',
+      'profiles: {a: {command: [x], output: events}}',
+      /profiles\.a\.output: the command has no \{output\}/,
+    ],
+    [
+      'a variable that is set twice',
+      'profiles: {a: {command: [x], env_set: {K: v}, env_files: {K: f}}}',
+      /profiles\.a\.env_files\.K: stands in env_set/,
+    ],
+    [
+      'a variable without a name',
+      'profiles: {a: {command: [x], env_files: {"A=B": f}}}',
+      /profiles\.a\.env_files\.A=B: /,
     ],
     ['text that is not YAML', 'a: [', /bridge\.yaml:1:\d+: not YAML/],
     ['credentials without a server', 'nats: { token: t }', /--nats-url/],

@@ -63,8 +63,12 @@ function checkOutputMode({ command }: Profile, mode: OutputMode): readonly Field
 /** The agent's argv: the profile's command, the session, then the parameters in the profile's order. */
 export function agentArgv(profile: Profile, wishes: Wishes, promptFile: string): readonly string[] {
   const output = outputOf(profile, wishes.outputMode);
+  const words: Readonly<Record<string, string>> = {
+    [PROMPT_PLACEHOLDER]: promptFile,
+    [OUTPUT_PLACEHOLDER]: output,
+  };
   const argv = profile.command.map((word) =>
-    word.replaceAll(PROMPT_PLACEHOLDER, () => promptFile).replaceAll(OUTPUT_PLACEHOLDER, output),
+    word.replace(/\{(?:prompt_file|output)\}/g, (placeholder) => words[placeholder] ?? placeholder),
   );
   const add = (flag: string | undefined, value: string): void => {
     if (flag !== undefined) argv.push(flag);

@@ -1,71 +1,86 @@
-import { BridgeError } from '../../errors.js';
+import { BridgeError, toBridgeError } from '../../errors.js';
 import { isSupportedVersion } from '../../hep/header-verdict.js';
-import { type ProbeAnswer, probeAgent } from '../../ingest/child/probe-agent.js';
+import { type AgentProbe, probeAgent } from '../../ingest/child/probe-agent.js';
 import type { Logger } from '../logger.js';
 import { agentEnv } from './agent-command.js';
-import { readSecrets } from './agent-secrets.js';
+import { readEnvFiles } from './env-files.js';
 import type { Profile, Profiles } from './profile.js';
 
-/** What the agents of all profiles said of themselves. */
-export interface ProfileProbes {
-  /**
-   * Waits for the profile's agent to say what it speaks, if it is being asked. Throws
-   * `AGENT_UNSUPPORTED` if that is another major version of HEP; an agent that did not say is let pass.
-   */
-  check(profileName: string): Promise<void>;
+const PROBE_LIMIT_MS = 10_000;
+
+export interface ProfileProbesOptions {
+  /** Where an agent without a folder of its own runs; absolute. */
+  readonly dataDir: string;
+  readonly logger: Logger;
+  /** Ends the probes under way. */
+  readonly signal: AbortSignal;
+  /** For tests. */
+  readonly limitMs?: number;
 }
 
-/** Asks all agents that have a probe, at once and in the background; each answer is logged. */
-export function probeProfiles(
-  profiles: Profiles,
-  { dataDir, logger }: { readonly dataDir: string; readonly logger: Logger },
-): ProfileProbes {
-  const answers = new Map<string, Promise<ProbeAnswer>>();
-  for (const [name, profile] of Object.entries(profiles)) {
-    if (profile.probe === undefined) continue;
-    const answer = probe(profile, profile.probe, dataDir);
-    answers.set(name, answer);
-    void answer.then((said) => report(logger, name, said));
+/** What the agents of profiles say of themselves. */
+export interface ProfileProbes {
+  /** Asks the agents of those profiles that have a probe, in the background; the log has the answers. */
+  ask(profiles: Profiles): void;
+  /**
+   * Waits if the profile's agent is being asked. Throws `AGENT_UNSUPPORTED` if it answered that it
+   * speaks another major version of HEP; one that gave no answer may be as good as any.
+   */
+  check(name: string, profile: Profile): Promise<void>;
+}
+
+export function createProfileProbes(options: ProfileProbesOptions): ProfileProbes {
+  const { logger, signal } = options;
+  const answers = new WeakMap<Profile, Promise<AgentProbe>>();
+
+  async function tell(name: string, answer: Promise<AgentProbe>): Promise<void> {
+    const probe = await answer;
+    if (signal.aborted) return;
+    if ('failed' in probe) {
+      logger.warn({ profile: name }, `the probe of the agent failed: ${probe.failed}`);
+    } else if (isSupportedVersion(probe.hep)) {
+      logger.info({ profile: name, ...probe }, 'the agent answered its probe');
+    } else {
+      logger.warn({ profile: name, ...probe }, 'starts are refused: the agent speaks another HEP');
+    }
   }
+
   return {
-    async check(profileName) {
-      const said = await answers.get(profileName);
-      if (said === undefined || 'why' in said || isSupportedVersion(said.hep)) return;
-      throw new BridgeError('AGENT_UNSUPPORTED', unsupportedText(profileName, said));
+    ask(profiles) {
+      for (const [name, profile] of Object.entries(profiles)) {
+        if (profile.probe === undefined) continue;
+        const answer = ask(name, profile, profile.probe, options);
+        answers.set(profile, answer);
+        void tell(name, answer);
+      }
+    },
+    async check(name, profile) {
+      const probe = await answers.get(profile);
+      signal.throwIfAborted();
+      if (probe === undefined || 'failed' in probe || isSupportedVersion(probe.hep)) return;
+      throw new BridgeError(
+        'AGENT_UNSUPPORTED',
+        `the agent of profile ${JSON.stringify(name)}, version ${probe.version}, speaks HEP ` +
+          `${probe.hep}, this bridge reads v1; install an agent that speaks v1, then send the bridge ` +
+          'SIGHUP or restart it',
+        { metadata: { version: probe.version, hep: probe.hep } },
+      );
     },
   };
 }
 
-async function probe(
+/** Never rejects. */
+async function ask(
+  name: string,
   profile: Profile,
   argv: readonly string[],
-  dataDir: string,
-): Promise<ProbeAnswer> {
+  { dataDir, signal, limitMs = PROBE_LIMIT_MS }: ProfileProbesOptions,
+): Promise<AgentProbe> {
   try {
-    const env = { ...agentEnv(profile, process.env), ...(await readSecrets(profile.envFiles)) };
-    return await probeAgent({ argv, cwd: profile.cwd ?? dataDir, env });
+    const secrets = await readEnvFiles(name, profile.envFiles);
+    const env = { ...agentEnv(profile, process.env), ...secrets };
+    return await probeAgent({ argv, cwd: profile.cwd ?? dataDir, env, limitMs, signal });
   } catch (thrown) {
-    return { why: thrown instanceof Error ? thrown.message : String(thrown) };
+    return { failed: toBridgeError(thrown).message };
   }
-}
-
-function report(logger: Logger, profile: string, said: ProbeAnswer): void {
-  if ('why' in said) {
-    logger.warn(
-      { profile },
-      `the agent of profile ${profile} did not say what it speaks: ${said.why}`,
-    );
-  } else if (isSupportedVersion(said.hep)) {
-    logger.info({ profile, ...said }, `the agent of profile ${profile} speaks HEP ${said.hep}`);
-  } else {
-    logger.error({ profile, ...said }, unsupportedText(profile, said));
-  }
-}
-
-function unsupportedText(
-  profile: string,
-  { version, hep }: Extract<ProbeAnswer, { readonly hep: string }>,
-): string {
-  const agent = version === '' ? 'its agent' : `its agent (version ${version})`;
-  return `profile ${profile}: ${agent} speaks HEP ${JSON.stringify(hep)}, this bridge reads v1; install another agent or bridge, then reload or restart`;
 }

@@ -5,7 +5,7 @@ import { spoolDir } from '../../ingest/spool/layout.js';
 import type { ControlContext } from '../context.js';
 import type { ChildRun } from '../own/child-run.js';
 import { updateRecord } from '../record.js';
-import { readSecrets } from './agent-secrets.js';
+import { readEnvFiles } from './env-files.js';
 import type { AgentSpawn } from './spool-request.js';
 
 /** Spawns the agent of a run that is in the log, or finds the one that was spawned before. */
@@ -21,7 +21,7 @@ export async function spawnAgent(
   };
   let env = spawn.env;
   try {
-    env = { ...env, ...(await readSecrets(envFiles)) };
+    env = { ...env, ...(await readEnvFiles(owned.record.run.profile, envFiles)) };
   } catch (thrown) {
     fail(toBridgeError(thrown).message);
     return;

@@ -23,7 +23,9 @@ export function encodeSpoolRequest(request: SpoolRequest): unknown {
 /** From a spool that this bridge's data directory holds; undefined if it is none of ours. */
 export function decodeSpoolRequest(value: unknown): SpoolRequest | undefined {
   if (typeof value !== 'object' || value === null || !('record' in value)) return undefined;
-  const { record, ...rest } = value as Omit<SpoolRequest, 'record'> & { record: string };
+  const { record, spawn, ...rest } = value as Omit<SpoolRequest, 'record'> & { record: string };
   const decoded = decodeRunRecord(record);
-  return decoded === undefined ? undefined : { ...rest, record: decoded };
+  if (decoded === undefined) return undefined;
+  // One that was written before there were files has none.
+  return { ...rest, spawn: { ...spawn, envFiles: spawn.envFiles ?? {} }, record: decoded };
 }

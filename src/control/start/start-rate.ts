@@ -1,30 +1,26 @@
-import { BridgeError } from '../../errors.js';
-
-/** Bounds how fast agents are started: `take` once for each. */
+/** How many runs a second may be started, with one second's worth at once. */
 export interface StartRate {
-  /** Throws `LIMIT_REACHED` with the time to wait if one more is too many at `nowMs` (monotonic). */
-  take(nowMs: number): void;
+  readonly perSecond: number;
+  /** Takes a token and returns 0; or, if there is none, the whole milliseconds until the next. */
+  take(): number;
 }
 
-/** A bucket that holds the starts of one second, and fills at their rate. */
-export function createStartRate(startsPerSecond: number): StartRate {
-  let tokens = startsPerSecond;
-  let filledMs: number | undefined;
+/** Part of a token that sums of fractions may be short of a whole one. */
+const ROUNDING = 1e-6;
+
+/** A full bucket; `nowMs` is a monotonic clock. */
+export function createStartRate(perSecond: number, nowMs: () => number): StartRate {
+  let tokens = perSecond;
+  let filledAtMs = nowMs();
   return {
-    take(nowMs) {
-      const sinceMs = nowMs - (filledMs ?? nowMs);
-      tokens = Math.min(startsPerSecond, tokens + (sinceMs * startsPerSecond) / 1_000);
-      filledMs = nowMs;
-      if (tokens >= 1) {
-        tokens -= 1;
-        return;
-      }
-      const retryAfterMs = Math.ceil(((1 - tokens) * 1_000) / startsPerSecond);
-      throw new BridgeError(
-        'LIMIT_REACHED',
-        `more than ${startsPerSecond} starts a second (max_starts_per_second); try again in ${retryAfterMs} ms`,
-        { retryAfterMs },
-      );
+    perSecond,
+    take() {
+      const atMs = nowMs();
+      tokens = Math.min(perSecond, tokens + ((atMs - filledAtMs) * perSecond) / 1_000);
+      filledAtMs = atMs;
+      if (tokens < 1 - ROUNDING) return Math.ceil(((1 - tokens) * 1_000) / perSecond);
+      tokens -= 1;
+      return 0;
     },
   };
 }

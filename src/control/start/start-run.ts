@@ -26,7 +26,7 @@ import { refuseWhenFull } from '../refuse-when-full.js';
 import { startRequestHash } from '../request-hash.js';
 import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from '../validate.js';
 import { agentArgv, agentEnv, checkWishes } from './agent-command.js';
-import { readSecrets } from './agent-secrets.js';
+import { readEnvFiles } from './env-files.js';
 import { findProfile, type Profile } from './profile.js';
 import { spawnAgent } from './spawn-agent.js';
 import { encodeSpoolRequest, type SpoolRequest } from './spool-request.js';
@@ -42,23 +42,25 @@ export async function startRun(
   caller: Caller,
 ): Promise<StartRunResponse> {
   const runId = request.runId === '' ? uuidv7() : request.runId;
+  const requestHash = startRequestHash(request);
+  const runIdCheck = checkRunId(runId);
+  // A retry gets its run, whatever has become of the profile meanwhile.
+  const known = runIdCheck.length > 0 ? undefined : await findRecord(context, caller, runId);
+  if (known !== undefined && !(await isBareClaim(context, known))) {
+    return await sameRun(context, known, requestHash);
+  }
   const profile = findProfile(context.profiles.current, request.profile);
   refuseViolations(
-    checkRunId(runId),
+    runIdCheck,
     checkLabels(request.labels),
     checkPartitionKey(request.partitionKey),
     checkWishes(profile, request),
     checkPolicies(request),
   );
-  const requestHash = startRequestHash(request);
-  const known = await findRecord(context, caller, runId);
-  if (known !== undefined && !(await isBareClaim(context, known))) {
-    return await sameRun(context, known, requestHash);
-  }
+  await context.probes.check(request.profile, profile);
+  await readEnvFiles(request.profile, profile.envFiles);
   await checkRoom(context);
-  await context.probes.current.check(request.profile);
-  await readSecrets(profile.envFiles);
-  context.startRate.take(performance.now());
+  takeStart(context);
 
   const { tenant, actor } = caller;
   const { labels, partitionKey, profile: profileName } = request;
@@ -189,6 +191,17 @@ function spoolRequest(
       stdin: profile.prompt === 'stdin' ? { file: promptFile } : 'null',
     },
   };
+}
+
+function takeStart({ startRate }: ControlContext): void {
+  const retryAfterMs = startRate.take();
+  if (retryAfterMs === 0) return;
+  throw new BridgeError(
+    'LIMIT_REACHED',
+    `this gateway starts ${startRate.perSecond} runs a second (max_starts_per_second); ` +
+      `try again in ${retryAfterMs} ms`,
+    { retryAfterMs },
+  );
 }
 
 async function checkRoom(context: ControlContext): Promise<void> {

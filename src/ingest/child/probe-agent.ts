@@ -1,58 +1,90 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { SpawnRequest } from '../keeper/protocol.js';
+import { parseObject } from '../keeper/protocol.js';
+import { checkCwd, explainSpawnError } from '../keeper/spawn-failure.js';
 
-/** What an agent says of itself. */
-export type ProbeAnswer =
+const MAX_OUTPUT_BYTES = 65_536;
+const MAX_TEXT_CHARS = 128;
+
+export interface ProbeAgentOptions extends Pick<SpawnRequest, 'argv' | 'cwd' | 'env'> {
+  /** From its start to its end; then it is killed. */
+  readonly limitMs: number;
+  /** Kills it. */
+  readonly signal: AbortSignal;
+}
+
+/** What an agent says of itself; or, for people, why it says nothing that can be read. */
+export type AgentProbe =
   | { readonly version: string; readonly hep: string }
-  /** It did not say: `why` names the program and what it did instead. */
-  | { readonly why: string };
+  | { readonly failed: string };
 
-export interface ProbeRequest {
-  /** Program and arguments, e.g. `fa --version --output json`. */
-  readonly argv: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** Ends the program; default 10 s. */
-  readonly timeoutMs?: number;
-}
-
-const MAX_ANSWER_BYTES = 65_536;
-const DEFAULT_TIMEOUT_MS = 10_000;
-
-/** Asks an agent which version of HEP it speaks. Never rejects. */
-export function probeAgent(request: ProbeRequest): Promise<ProbeAnswer> {
-  const [program = '', ...args] = request.argv;
-  const { cwd, env, timeoutMs = DEFAULT_TIMEOUT_MS } = request;
-  const limits = {
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL' as const,
-    maxBuffer: MAX_ANSWER_BYTES,
-  };
-  return new Promise((resolve) => {
-    const child = execFile(program, args, { cwd, env, ...limits }, (error, stdout) => {
-      if (error?.killed === true) {
-        resolve({ why: `${program} gave no answer in ${timeoutMs} ms, or one that is too long` });
-      } else if (error !== null) {
-        resolve({ why: error.message.trim().slice(0, 500) });
-      } else {
-        resolve(decodeAnswer(program, stdout));
-      }
-    });
-    child.stdin?.end();
-  });
-}
-
-function decodeAnswer(program: string, stdout: string): ProbeAnswer {
+/**
+ * Runs a program that prints one JSON object with `version` and `hep`, as `fa --version --output json`
+ * does. Nothing of its process group is left when the answer is there. Never rejects.
+ */
+export async function probeAgent(options: ProbeAgentOptions): Promise<AgentProbe> {
+  const unfit = checkCwd(options.cwd);
+  if (unfit !== undefined) return { failed: unfit.message };
   try {
-    const value: unknown = JSON.parse(stdout);
-    if (typeof value === 'object' && value !== null && 'hep' in value) {
-      const { hep, version } = value as { hep: unknown; version?: unknown };
-      if (typeof hep === 'string') {
-        return { hep, version: typeof version === 'string' ? version : '' };
-      }
-    }
-  } catch {
-    // Falls through: no JSON.
+    return await run(options);
+  } catch (thrown) {
+    return { failed: explainSpawnError(options, thrown).message };
   }
-  const seen = JSON.stringify(stdout.slice(0, 100));
-  return { why: `${program} printed ${seen}, not {"version":"...","hep":"v1"}` };
+}
+
+async function run({ argv, cwd, env, limitMs, signal }: ProbeAgentOptions): Promise<AgentProbe> {
+  const [program = '', ...args] = argv;
+  // Leader of its own process group, so that what it starts can be killed with it.
+  const stdio = ['ignore', 'pipe', 'ignore'] as const;
+  const child = spawn(program, args, { cwd, env: { ...env }, stdio: [...stdio], detached: true });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let cut: string | undefined;
+  function stop(why: string): void {
+    cut ??= why;
+    // After its end the number may be another's.
+    if (child.exitCode === null && child.signalCode === null) killGroup(child.pid);
+    // What has left the group may still hold it.
+    child.stdout?.destroy();
+  }
+  const onAbort = (): void => stop('the gateway stops');
+  const timer = setTimeout(() => stop(`it did not end within ${limitMs} ms`), limitMs);
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
+  child.stdout?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_OUTPUT_BYTES) stop(`it printed more than ${MAX_OUTPUT_BYTES} bytes`);
+    else chunks.push(chunk);
+  });
+  child.once('exit', () => killGroup(child.pid));
+  try {
+    const [code, signalName] = await once(child, 'close');
+    if (cut !== undefined) return { failed: cut };
+    if (signalName !== null) return { failed: `it was ended by ${signalName}` };
+    if (code !== 0) return { failed: `it ended with exit code ${code}` };
+    return decode(Buffer.concat(chunks).toString());
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function decode(text: string): AgentProbe {
+  const { version, hep } = parseObject(text) ?? {};
+  if (isShortText(version) && isShortText(hep)) return { version, hep };
+  return { failed: 'it did not print one JSON object with the texts "version" and "hep"' };
+}
+
+function isShortText(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= MAX_TEXT_CHARS;
+}
+
+function killGroup(leader: number | undefined): void {
+  if (leader === undefined) return;
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch {
+    // Nothing of it is left.
+  }
 }

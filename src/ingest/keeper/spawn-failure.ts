@@ -21,7 +21,10 @@ export function checkCwd(cwd: string): SpawnFailure | undefined {
 }
 
 /** Names why the system refused to start the program. */
-export function explainSpawnError(request: SpawnRequest, thrown: unknown): SpawnFailure {
+export function explainSpawnError(
+  request: Pick<SpawnRequest, 'argv' | 'cwd'>,
+  thrown: unknown,
+): SpawnFailure {
   const program = request.argv[0] ?? '';
   const error = errnoCode(thrown) ?? 'INVALID';
   return { error, message: explain(program, request.cwd, error, thrown) };
