@@ -161,7 +161,7 @@ export async function startGateway(
     owners: log.owners,
     ownerWatch: createOwnerWatch({ lostAfterMs, maxGapMs: 4 * beatMsOf(lostAfterMs) }),
     ownerLink: createOwnerLink(connection),
-    drain: { isDraining: false },
+    intake: { isDraining: false, beatenMs: 0 },
   };
   opened.defer(stop);
   context.probes.ask(options.profiles);
@@ -195,7 +195,7 @@ export async function startGateway(
   opened.defer(() => grpc.close());
   watchConnection(connection, grpc, context);
   opened.defer(async () => {
-    context.drain.isDraining = true;
+    context.intake.isDraining = true;
     grpc.setServing(false);
     if (options.onStop === 'drain') await drainRuns(context, options.drainLimitMs);
     if (options.onStop !== 'leave') await endRuns(context);
@@ -243,12 +243,12 @@ function privateAccess(server: PrivateServer | undefined): NatsAccess {
 function watchConnection(
   connection: NatsConnection,
   grpc: RunningServer,
-  { logger, drain }: ControlContext,
+  { logger, intake }: ControlContext,
 ): void {
   async function watch(): Promise<void> {
     for await (const { type } of connection.status()) {
       if (type !== 'disconnect' && type !== 'reconnect') continue;
-      grpc.setServing(type === 'reconnect' && !drain.isDraining);
+      grpc.setServing(type === 'reconnect' && !intake.isDraining);
       if (type === 'disconnect') logger.warn({}, 'NATS is away');
       else logger.info({}, 'NATS is back');
     }

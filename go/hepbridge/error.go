@@ -18,6 +18,8 @@ var (
 	ErrRunNotFound      error = reason("RUN_NOT_FOUND")
 	ErrRunExists        error = reason("RUN_EXISTS")
 	ErrProfileNotFound  error = reason("PROFILE_NOT_FOUND")
+	ErrProfileUnusable  error = reason("PROFILE_UNUSABLE")
+	ErrAgentUnsupported error = reason("AGENT_UNSUPPORTED")
 	ErrCursorInvalid    error = reason("CURSOR_INVALID")
 	ErrCursorAhead      error = reason("CURSOR_AHEAD")
 	ErrHistoryGone      error = reason("HISTORY_GONE")

@@ -26,9 +26,12 @@ export interface RunPlace {
   readonly requestHash: string;
 }
 
-/** Whether the gateway still takes new runs. */
-export interface DrainState {
+/** Whether the gateway takes new runs. */
+export interface Intake {
+  /** It goes away. */
   isDraining: boolean;
+  /** When its last heartbeat was acknowledged, on the monotonic clock. */
+  beatenMs: number;
 }
 
 /** What the functions of this room share; made once, by the gateway. */
@@ -72,5 +75,5 @@ export interface ControlContext {
   readonly ownerLink: OwnerLink;
   /** An owner that is silent for so long has lost its runs. */
   readonly lostAfterMs: number;
-  readonly drain: DrainState;
+  readonly intake: Intake;
 }

@@ -7,13 +7,13 @@ import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { BridgeError, toBridgeError } from '../../errors.js';
 import type { RunRecord } from '../../log/run-record.js';
 import type { Caller } from '../caller.js';
+import { checkIntake } from '../check-intake.js';
 import type { ControlContext } from '../context.js';
 import { newRecord } from '../new-record.js';
 import { startOwned } from '../own/own-run.js';
 import { checkPolicies, policiesOf } from '../own/policy-request.js';
 import { findRecord } from '../read-runs.js';
 import { giveUpClaim, updateRecord } from '../record.js';
-import { refuseWhenFull } from '../refuse-when-full.js';
 import { ingestRequestHash } from '../request-hash.js';
 import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from '../validate.js';
 import { finishedMessage, openedMessage } from './ingest-response.js';
@@ -111,7 +111,7 @@ async function liveSource(
 
 /** The client came here, so its run does; its gateway of before notices by the chain. */
 async function takeOver(context: ControlContext, record: RunRecord): Promise<TakenUp | undefined> {
-  refuseWhenFull(context);
+  checkIntake(context);
   const { run } = record;
   const ownerBefore = run.ownerId;
   const facts = { run_id: run.runId, owner: ownerBefore };
@@ -128,7 +128,7 @@ async function createIngestRun(
   open: IngestOpen,
   caller: Caller,
 ): Promise<TakenUp> {
-  refuseWhenFull(context);
+  checkIntake(context);
   const { runId, labels, partitionKey } = open;
   const record = newRecord(context, {
     runId,

@@ -90,6 +90,6 @@ async function clearFinished(context: ControlContext, { record }: SpoolRequest):
   const { runId } = record.run;
   await updateRecord(context, record);
   const child = adoptChild(context.keeper, runId, spoolDir(context.dataDir, runId));
-  await child?.signal('SIGKILL', { group: true });
+  await child?.killGroup();
   await removeSpool(context.dataDir, runId);
 }

@@ -24,7 +24,7 @@ export function beatMsOf(lostAfterMs: number): number {
  * own. Fails with `LOG_UNAVAILABLE` if the first heartbeat cannot be written.
  */
 export async function keepOwner(context: ControlContext): Promise<void> {
-  const { ownerId, owners, ownerWatch, lostAfterMs, logger, stopping } = context;
+  const { ownerId, owners, ownerWatch, lostAfterMs, logger, stopping, intake } = context;
   const beatMs = beatMsOf(lostAfterMs);
   const beat: OwnerBeat = {
     ownerId,
@@ -34,7 +34,6 @@ export async function keepOwner(context: ControlContext): Promise<void> {
     version: context.bridgeVersion,
   };
   let revision = 0;
-  let beatenMs = performance.now();
   let verifyLeft = 0;
   let isVerifying = false;
   const reaping = new Set<string>();
@@ -56,10 +55,11 @@ export async function keepOwner(context: ControlContext): Promise<void> {
   async function beatOnce(): Promise<void> {
     const written = await owners.beat(beat, revision);
     const nowMs = performance.now();
-    if (written === undefined || nowMs - beatenMs > lostAfterMs / 2) verifyLeft = VERIFY_BEATS;
+    const awayMs = nowMs - intake.beatenMs;
+    if (written === undefined || awayMs > lostAfterMs / 2) verifyLeft = VERIFY_BEATS;
     if (written === undefined) await begin();
     else revision = written;
-    beatenMs = nowMs;
+    intake.beatenMs = nowMs;
     if (verifyLeft === 0 || isVerifying) return;
     verifyLeft -= 1;
     void verifyOwned();
@@ -110,6 +110,7 @@ export async function keepOwner(context: ControlContext): Promise<void> {
   }
 
   await begin();
+  intake.beatenMs = performance.now();
   void keep();
 }
 

@@ -15,6 +15,7 @@ import { createSpool, removeSpool } from '../../ingest/spool/run-spool.js';
 import { freeBytes } from '../../ingest/spool/space.js';
 import type { RunRecord } from '../../log/run-record.js';
 import type { Caller } from '../caller.js';
+import { checkIntake } from '../check-intake.js';
 import type { ControlContext } from '../context.js';
 import { newRecord } from '../new-record.js';
 import { type ChildRun, childRun } from '../own/child-run.js';
@@ -22,7 +23,6 @@ import { startOwned } from '../own/own-run.js';
 import { checkPolicies, policiesOf } from '../own/policy-request.js';
 import { findRecord, runNow } from '../read-runs.js';
 import { giveUpClaim } from '../record.js';
-import { refuseWhenFull } from '../refuse-when-full.js';
 import { startRequestHash } from '../request-hash.js';
 import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from '../validate.js';
 import { agentArgv, agentEnv, checkWishes } from './agent-command.js';
@@ -205,7 +205,7 @@ function takeStart({ startRate }: ControlContext): void {
 }
 
 async function checkRoom(context: ControlContext): Promise<void> {
-  refuseWhenFull(context);
+  checkIntake(context);
   const free = await freeBytes(context.dataDir);
   if (free < context.reserveBytes) {
     throw new BridgeError(

@@ -25,6 +25,8 @@ export interface ChildSource {
   readonly pid: number | undefined;
   /** What it writes from these offsets on, then how it ended; see `followSpool`. May be called again. */
   events(options: Omit<FollowOptions, 'dir' | 'gone' | 'onUnseenEnd'>): AsyncIterable<SpoolItem>;
+  /** Kills all that is left of its process group, whoever its parent is now. Never rejects. */
+  killGroup(): Promise<void>;
   /** Sends one signal, on record nowhere. Never rejects. */
   signal(signal: NodeJS.Signals, options: { readonly group: boolean }): Promise<Signalled>;
   /**
@@ -80,6 +82,10 @@ function childSource(
         gone: pid === undefined,
         onUnseenEnd: () => (pid === undefined ? 0 : killOrphanGroup(runId, pid)),
       }),
+    killGroup: async () => {
+      await signalChild(keeper, { runId, dir }, 'SIGKILL', true);
+      if (pid !== undefined) killOrphanGroup(runId, pid);
+    },
     signal: async (signal, { group }) => await signalChild(keeper, { runId, dir }, signal, group),
     escalate: async ({ signal, ...options }) => {
       const over = new AbortController();
