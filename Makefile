@@ -11,7 +11,7 @@ HEP_TEST_REPORTS ?=
 TOOLS := bin/nats-server bin/protoc-gen-go bin/protoc-gen-go-grpc bin/staticcheck
 TS_SOURCES := $(shell find src -name '*.ts')
 GO_SOURCES := $(shell find go examples gen/go -name '*.go' 2>/dev/null)
-EXAMPLES := bin/go-driver bin/go-worker
+EXAMPLES := bin/go-driver bin/go-worker bin/go-pipe
 
 .PHONY: help
 help: ## Lists the targets

@@ -24,13 +24,15 @@ export interface ServeBridgeOptions {
   /** More lines of its configuration, in YAML; the profile `sh` runs its prompt as a script. */
   readonly config?: readonly string[];
   readonly args?: readonly string[];
+  /** Beside the environment of the test. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Called with the process's pid, long before it is ready. */
   readonly onSpawned?: (pid: number) => void;
 }
 
 /** Starts a bridge that was built before, with a private nats-server unless `args` names another. */
 export async function serveBridge(options: ServeBridgeOptions): Promise<ServedBridge> {
-  const { dataDir, config = [], args = [] } = options;
+  const { dataDir, config = [], args = [], env = {} } = options;
   const file = join(dataDir, 'config.yaml');
   mkdirSync(dataDir, { recursive: true });
   const profile = [
@@ -46,6 +48,7 @@ export async function serveBridge(options: ServeBridgeOptions): Promise<ServedBr
   const all = [...flags, '--durability', 'process', '-o', 'json', ...args];
   const child = spawn(process.execPath, [COMMAND, 'serve', ...all], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
   });
   if (child.pid !== undefined) options.onSpawned?.(child.pid);
   let log = '';
