@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
@@ -18,7 +18,7 @@ import { partitionOf, runSubjectPrefix } from '../../src/log/subject.js';
 import { eventsOf, temporaryDir, verdictOf } from '../support/gateway.js';
 import { startNats, type TestNats } from '../support/nats.js';
 import { type ServedBridge, serveBridge } from '../support/served-bridge.js';
-import { livingRunProcesses } from './processes.js';
+import { livingRunProcesses, signalCommand, signalOfRun } from './processes.js';
 import { readLog } from './read-log.js';
 
 const HEADER = '{"type":"hep_header","hep":"v1","fah":"1","session":"s"}';
@@ -132,7 +132,65 @@ describe('what the random kills found', () => {
     const run = await watcher.getRun(runId);
     expect(Run_State[run.state]).toBe('RUNNING');
   }, 20_000);
+
+  it('a bridge that may be taken for lost takes no new run before its heartbeat', async () => {
+    const { dir, nats } = await newNats();
+    const stalled = await serve(join(dir, 'a'), nats);
+    const watcher = client(await serve(join(dir, 'b'), nats));
+    const starter = client(stalled);
+    const prompt = `echo '${HEADER}'\nsleep 30`;
+    await starter.startRun({ runId: uuidv7(), profile: 'sh', prompt });
+    stalled.signal('SIGSTOP');
+    await nats.kill9AndRestart();
+    // It wakes up just before it is lost, and its first heartbeat goes to the connection that is gone.
+    await delay(LOST_AFTER_MS - 250);
+    stalled.signal('SIGCONT');
+    // By now it has found out, and has a new connection.
+    await delay(100);
+    const runId = uuidv7();
+    for (let isStarted = false; !isStarted; ) {
+      isStarted = await starter.startRun({ runId, profile: 'sh', prompt }).then(
+        () => true,
+        () => false,
+      );
+      await delay(20);
+    }
+    await delay(LOST_AFTER_MS);
+    const run = await watcher.getRun(runId);
+    expect(Run_State[run.state]).toBe('RUNNING');
+  }, 20_000);
+
+  it('what an agent left in its group goes with a lost run, though its keeper is dead', async () => {
+    const { dir, nats } = await newNats();
+    const dead = await serve(join(dir, 'a'), nats);
+    const watcher = client(await serve(join(dir, 'b'), nats));
+    const runId = uuidv7();
+    const prompt = `echo '${HEADER}'\nsleep 60 &\nsleep 60`;
+    await client(dead).startRun({ runId, profile: 'sh', prompt });
+    const target = { case: 'runId' as const, value: runId };
+    for await (const { event } of watcher.subscribe({ target })) {
+      if (event.payload.case === 'hepHeader') break;
+    }
+    await expect.poll(() => livingRunProcesses().get(runId)).toHaveLength(3);
+    await dead.kill('SIGKILL');
+    expect(killKeeper(join(dir, 'a'))).toBe(true);
+    const processes = livingRunProcesses().get(runId) ?? [];
+    const agent = processes.find(({ pid, processGroup }) => pid === processGroup);
+    cleanUps.push(() => {
+      for (const { pid } of processes) signalOfRun(runId, pid, 'SIGKILL');
+    });
+    expect(signalOfRun(runId, agent?.pid ?? 0, 'SIGKILL')).toBe(true);
+    await eventsOf(watcher, runId);
+    expect(verdictOf(await watcher.getRun(runId))).toBe('LOST / OWNER_GONE');
+    await serve(join(dir, 'a'), nats);
+    await expect.poll(() => livingRunProcesses().get(runId), { timeout: 3_000 }).toBeUndefined();
+  }, 20_000);
 });
+
+function killKeeper(dataDir: string): boolean {
+  const { pid } = JSON.parse(readFileSync(join(dataDir, 'keeper.json'), 'utf8')) as { pid: number };
+  return signalCommand(pid, ['--data-dir', dataDir], 'SIGKILL');
+}
 
 /** The record of a run that a gateway has claimed and not begun. */
 async function claim(
