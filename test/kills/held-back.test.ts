@@ -41,7 +41,7 @@ async function serveTwo() {
     () => starter.close(),
     () => watcher.close(),
   );
-  return { proxy, slow, other, starter, watcher };
+  return { dir, proxy, slow, other, starter, watcher };
 }
 
 async function serve(dataDir: string, natsUrl: string): Promise<ServedBridge> {
@@ -98,4 +98,26 @@ it('a first owner that comes too late leaves the record of the run to the one th
   expect(Run_State[(await starter.getRun(runId)).state]).toBe('RUNNING');
   const { runs } = await starter.listRuns({});
   expect(runs.map((run) => run.runId)).toContain(runId);
+}, 30_000);
+
+it('a bridge that has just started does not end the run of a client that comes to it', async () => {
+  const { dir, proxy, slow, other, watcher } = await serveTwo();
+  const runId = uuidv7();
+  const stdout = Buffer.from(`${HEADER}\n${HEADER}\n`);
+  await ingestBytes(watcher, { runId, stdout: stdout.subarray(0, HEADER.length + 1), leave: true });
+  await slow.kill('SIGKILL');
+  // Asked to let the run go, the owner does not answer: the client is between two bridges for a while.
+  other.signal('SIGSTOP');
+  cleanUps.push(() => other.signal('SIGCONT'));
+  const looking = proxy.holdOne('multi_last');
+  const restarted = await serve(join(dir, 'a'), proxy.url);
+  const next = connectBridge(restarted.address);
+  cleanUps.push(() => next.close());
+  await looking;
+  const ending = ingestBytes(next, { runId, stdout, exitCode: 0 });
+  await delay(300);
+  proxy.release();
+  const run = await ending;
+  expect(run.detail).toBe('exit 0; no terminal frame');
+  expect(verdictOf(run)).toBe('INCOMPLETE / NO_TERMINAL');
 }, 30_000);
