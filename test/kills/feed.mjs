@@ -35,7 +35,7 @@ function feed() {
     onCancel: (cancel) => {
       note({ kind: 'cancel', requestId: cancel.requestId });
       if (stop === undefined) early = cancel;
-      else stop.inOrder(cancel.requestId, gracesOf(cancel));
+      else stop.end(cancel.requestId, gracesOf(cancel));
     },
     onReconnect: ({ code, message }) => {
       switchOver();
@@ -67,9 +67,9 @@ process.env.HEP_RUN_ID = runId;
 const ingest = await openFeed();
 const agent = startLocalAgent(argv, ingest);
 stop = createAgentStop(agent, ingest);
-if (early !== undefined) stop.inOrder(early.requestId, gracesOf(early));
+if (early !== undefined) stop.end(early.requestId, gracesOf(early));
 // An agent whose events nobody takes any more has no reason to go on.
-ingest.finished.catch(() => stop.inOrder('', { interruptGraceMs: 500, terminateGraceMs: 500 }));
+ingest.finished.catch(() => stop.end('', { interruptGraceMs: 500, terminateGraceMs: 500 }));
 const exit = await agent.ended;
 await agent.drained;
 note({ kind: 'ended', ...exit });

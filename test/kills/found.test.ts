@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
@@ -159,6 +159,26 @@ describe('what the random kills found', () => {
     const run = await watcher.getRun(runId);
     expect(Run_State[run.state]).toBe('RUNNING');
   }, 20_000);
+
+  it('a run whose agent cannot be started, for want of a keeper, ends', async () => {
+    const { dir, nats } = await newNats();
+    const starter = client(await serve(dir, nats));
+    await starter.startRun({ profile: 'sh', prompt: `echo '${HEADER}'` });
+    expect(killKeeper(dir)).toBe(true);
+    rmSync(join(dir, 'keeper.log'));
+    mkdirSync(join(dir, 'keeper.log'));
+    const runId = uuidv7();
+    const request = { runId, profile: 'sh', prompt: `echo '${HEADER}'` };
+    const failure: unknown = await starter.startRun(request).catch((thrown) => thrown);
+    // Either it never came to be, or it is over.
+    const state = await starter.getRun(runId).then(
+      (run) => Run_State[run.state],
+      (thrown) => toBridgeError(thrown).code,
+    );
+    expect({ failure, state }).toMatchObject({
+      state: expect.stringMatching(/^(FINISHED|RUN_NOT_FOUND)$/),
+    });
+  });
 
   it('what an agent left in its group goes with a lost run, though its keeper is dead', async () => {
     const { dir, nats } = await newNats();

@@ -6,14 +6,23 @@ export interface HoldingProxy extends AsyncDisposable {
   readonly url: string;
   /** Holds from the first bytes that have this in them; resolves when they came. */
   holdFrom(text: string): Promise<void>;
+  /** Holds only the bytes that have this in them, and lets go what comes behind. */
+  holdOne(text: string): Promise<void>;
   /** Lets all go that was held. */
   release(): void;
 }
 
 export async function startHoldingProxy(port: number): Promise<HoldingProxy> {
   const sockets = new Set<Socket>();
-  let wanted: { readonly text: string; readonly met: () => void } | undefined;
-  let held: (() => void)[] | undefined;
+  let wanted: { readonly text: string; readonly isOne: boolean; met: () => void } | undefined;
+  let held: (() => void)[] = [];
+  let isHolding = false;
+
+  function hold(text: string, isOne: boolean): Promise<void> {
+    return new Promise((resolve) => {
+      wanted = { text, isOne, met: resolve };
+    });
+  }
 
   const server = createServer((client) => {
     const upstream = connect({ host: '127.0.0.1', port });
@@ -27,13 +36,13 @@ export async function startHoldingProxy(port: number): Promise<HoldingProxy> {
       });
     }
     client.on('data', (chunk) => {
-      if (wanted !== undefined && chunk.includes(wanted.text)) {
-        held = [];
-        wanted.met();
-        wanted = undefined;
-      }
-      if (held === undefined) upstream.write(chunk);
-      else held.push(() => upstream.write(chunk));
+      const isMet = wanted !== undefined && chunk.includes(wanted.text);
+      if (isMet || isHolding) held.push(() => upstream.write(chunk));
+      else upstream.write(chunk);
+      if (!isMet || wanted === undefined) return;
+      isHolding = !wanted.isOne;
+      wanted.met();
+      wanted = undefined;
     });
     upstream.on('data', (chunk) => client.write(chunk));
   });
@@ -41,13 +50,12 @@ export async function startHoldingProxy(port: number): Promise<HoldingProxy> {
   await once(server, 'listening');
   return {
     url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    holdFrom: (text) =>
-      new Promise((resolve) => {
-        wanted = { text, met: resolve };
-      }),
+    holdFrom: (text) => hold(text, false),
+    holdOne: (text) => hold(text, true),
     release() {
-      for (const send of held ?? []) send();
-      held = undefined;
+      for (const send of held) send();
+      held = [];
+      isHolding = false;
     },
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close');
