@@ -1,7 +1,12 @@
 import type { KV } from '@nats-io/kv';
 import { BridgeError } from '../errors.js';
 import { asUnavailable } from './as-unavailable.js';
-import { type BucketReader, createBucketReader, KEYS_AT_ONCE } from './bucket-reader.js';
+import {
+  type BucketEntry,
+  type BucketReader,
+  createBucketReader,
+  KEYS_AT_ONCE,
+} from './bucket-reader.js';
 import { isWrongLastSequence } from './is-wrong-last-sequence.js';
 import type { LogAccess } from './log-access.js';
 import { RUNS_BUCKET } from './names.js';
@@ -25,7 +30,7 @@ export interface RunPage {
 export interface RunIndex {
   /** Throws `RUN_EXISTS` if the run has a record. */
   create(record: RunRecord): Promise<void>;
-  /** For a record that was made and whose run never came to be. */
+  /** For a record whose run never came to be. One that another owner has meanwhile is left to that one. */
   remove(record: RunRecord): Promise<void>;
   update(record: RunRecord): Promise<void>;
   get(tenantToken: string, runId: string): Promise<RunRecord | undefined>;
@@ -67,6 +72,19 @@ export function createRunIndex(access: LogAccess, bucket: KV): RunIndex {
     });
   }
 
+  /** False if the key was written since `entry` was read: then it stays. */
+  async function deleteKey({ key, sequence }: BucketEntry): Promise<boolean> {
+    return await asUnavailable(`removing ${key}`, async () => {
+      try {
+        await bucket.delete(key, { previousSeq: sequence });
+        return true;
+      } catch (thrown) {
+        if (isWrongLastSequence(thrown)) return false;
+        throw thrown;
+      }
+    });
+  }
+
   const orderKey = (tenantToken: string, runId: string): string => `o.${tenantToken}.${runId}`;
   const recordKey = (tenantToken: string, runId: string): string => `r.${tenantToken}.${runId}`;
 
@@ -77,9 +95,15 @@ export function createRunIndex(access: LogAccess, bucket: KV): RunIndex {
       await put(orderKey(tenantToken, run.runId), '');
     },
     async remove({ tenantToken, run }) {
-      for (const key of [orderKey(tenantToken, run.runId), recordKey(tenantToken, run.runId)]) {
-        await asUnavailable(`removing ${key}`, () => bucket.delete(key));
-      }
+      const key = recordKey(tenantToken, run.runId);
+      const [entry, order] = await Promise.all([
+        reader.newest(key),
+        reader.newest(orderKey(tenantToken, run.runId)),
+      ]);
+      const stored = entry && decodeRunRecord(entry.value);
+      if (entry === undefined || stored?.run.ownerId !== run.ownerId) return;
+      const isRemoved = await deleteKey(entry);
+      if (isRemoved && order !== undefined) await deleteKey(order);
     },
     async update(record) {
       await put(recordKey(record.tenantToken, record.run.runId), encodeRunRecord(record));

@@ -33,7 +33,7 @@ export async function reapOwner(context: ControlContext, lost: OwnerEntry): Prom
  * such as a start that was cut before anything was in the log.
  */
 export async function endStrayRuns(context: ControlContext): Promise<void> {
-  const { owned, claiming } = context;
+  const { owned, claiming, ingestTakeUps } = context;
   try {
     // One that could not be taken up waits for the next start.
     const ledger = await context.ingestLedger.list();
@@ -41,8 +41,9 @@ export async function endStrayRuns(context: ControlContext): Promise<void> {
       ...(await listSpools(context.dataDir)),
       ...ledger.map(({ run }) => run.runId),
     ]);
+    // A start, or a client that comes here with its run, may be faster.
     const isStray = ({ run: { runId } }: RunRecord): boolean =>
-      !owned.has(runId) && !claiming.has(runId) && !waiting.has(runId);
+      !waiting.has(runId) && !owned.has(runId) && !claiming.has(runId) && !ingestTakeUps.has(runId);
     const why = 'its gateway started again and found nothing of it in its data directory';
     await endRunsOf(context, context.ownerId, why, async () => true, isStray);
   } catch (thrown) {
@@ -73,6 +74,7 @@ async function endRunsOf(
     });
     for (const record of page.records) {
       if (!(await isStillLost())) return undefined;
+      if (!matches(record)) continue;
       if (await endLostRun(context, record, why)) ended += 1;
     }
     before = page.nextToken;

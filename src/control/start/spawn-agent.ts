@@ -1,6 +1,6 @@
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { toBridgeError } from '../../errors.js';
-import { startChild } from '../../ingest/child/child-source.js';
+import { adoptChild, startChild } from '../../ingest/child/child-source.js';
 import { spoolDir } from '../../ingest/spool/layout.js';
 import type { ControlContext } from '../context.js';
 import type { ChildRun } from '../own/child-run.js';
@@ -27,7 +27,15 @@ export async function spawnAgent(
     return;
   }
   const dir = spoolDir(context.dataDir, runId);
-  const child = await startChild({ ...spawn, env, runId, keeper: context.keeper, dir });
+  let child: Awaited<ReturnType<typeof startChild>>;
+  try {
+    child = await startChild({ ...spawn, env, runId, keeper: context.keeper, dir });
+  } catch (thrown) {
+    // A gateway that stops leaves the run to the next one.
+    if (context.stopping.aborted) throw thrown;
+    const { code, message } = toBridgeError(thrown);
+    child = adoptChild(context.keeper, runId, dir) ?? { error: code, message };
+  }
   if ('error' in child) {
     fail(`${child.message} (${child.error})`);
     return;
