@@ -19,6 +19,7 @@ import {
 } from '../../src/log/private-server/private-server.js';
 import { readServerState, serverStateFile } from '../../src/log/private-server/server-state.js';
 import { DEFAULT_STREAM_OPTIONS } from '../../src/log/stream.js';
+import { stopProcess } from '../support/stop-process.js';
 import { commitOf, eventsTo, newPrefix, stored, writerOf } from './log-fixture.js';
 
 let dataDir: string;
@@ -144,7 +145,7 @@ describe('the private server', () => {
   it('is not doubled if the one left hangs: the error names its pid', async () => {
     const server = await open();
     await server.close({ leave: true });
-    process.kill(server.pid, 'SIGSTOP');
+    await stopProcess(server.pid);
     closers.push(async () => {
       process.kill(server.pid, 'SIGCONT');
       await open();

@@ -1,4 +1,5 @@
 import { BridgeError } from '../../errors.js';
+import { isAlive } from '../child/process-identity.js';
 import type { KeeperLink } from './link.js';
 import type { SignalAnswer, SpawnAnswer, SpawnRequest } from './protocol.js';
 import type { KeeperState } from './state-file.js';
@@ -91,7 +92,9 @@ export class KeeperClient implements Keeper {
 
   async #linked(): Promise<LinkedKeeper> {
     if (this.#closed) throw new BridgeError('KEEPER_UNREACHABLE', 'this keeper was closed');
-    if (this.#current.link.isOpen) return this.#current;
+    // One that has just died may still look connected: what it was asked then might have been done.
+    if (this.#current.link.isOpen && isAlive(this.#current.state)) return this.#current;
+    this.#current.link.close();
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
     });

@@ -10,6 +10,7 @@ import { adoptChild } from '../../../src/ingest/child/child-source.js';
 import { ensureKeeper } from '../../../src/ingest/keeper/ensure-keeper.js';
 import { livingProcesses } from '../../../src/ingest/keeper/process-table.js';
 import { readKeeperState, writeKeeperState } from '../../../src/ingest/keeper/state-file.js';
+import { stopProcess } from '../../support/stop-process.js';
 import {
   ended,
   isRunning,
@@ -157,7 +158,7 @@ test('a state file whose pid is another process by now is not believed', async (
 test('a keeper that is stopped, and one that speaks another version, are named', async () => {
   await using first = await openKeeper();
   const { dataDir } = first;
-  process.kill(first.keeper.pid, 'SIGSTOP');
+  await stopProcess(first.keeper.pid);
   await expect(ensureKeeper({ dataDir, timeoutMs: 100 })).rejects.toMatchObject({
     code: 'KEEPER_UNREACHABLE',
     message: expect.stringContaining(`pid ${first.keeper.pid} lives but does not answer`),
