@@ -16,9 +16,9 @@ import { drainRuns } from './control/own/drain-runs.js';
 import { endRuns } from './control/own/end-runs.js';
 import { watchPolicies } from './control/own/policy-watch.js';
 import { watchSpace } from './control/own/space-watch.js';
+import { endStrayRuns } from './control/owners/end-strays.js';
 import { beatMsOf, keepOwner } from './control/owners/keep-owner.js';
 import { createOwnerWatch } from './control/owners/owner-watch.js';
-import { endStrayRuns } from './control/owners/reap-owner.js';
 import { findRecord, getRun, listRuns } from './control/read-runs.js';
 import type { Profiles } from './control/start/profile.js';
 import { createProfileProbes } from './control/start/profile-probes.js';
@@ -162,6 +162,7 @@ export async function startGateway(
     ownerWatch: createOwnerWatch({ lostAfterMs, maxGapMs: 4 * beatMsOf(lostAfterMs) }),
     ownerLink: createOwnerLink(connection),
     intake: { isDraining: false, beatenMs: 0 },
+    strays: { dueMs: Number.POSITIVE_INFINITY },
   };
   opened.defer(stop);
   context.probes.ask(options.profiles);

@@ -16,6 +16,7 @@ import type { OwnerWatch } from './owners/owner-watch.js';
 import type { Profiles } from './start/profile.js';
 import type { ProfileProbes } from './start/profile-probes.js';
 import type { StartRate } from './start/start-rate.js';
+import type { Strays } from './strays.js';
 
 /** A run's place in the log, for a writer to begin or to go on. */
 export interface RunPlace {
@@ -76,4 +77,5 @@ export interface ControlContext {
   /** An owner that is silent for so long has lost its runs. */
   readonly lostAfterMs: number;
   readonly intake: Intake;
+  readonly strays: Strays;
 }

@@ -6,6 +6,7 @@ import { toBridgeError } from '../errors.js';
 import type { RunRecord } from '../log/run-record.js';
 import type { ControlContext } from './context.js';
 import type { OwnedRun } from './own/owned-run.js';
+import { leaveStray } from './strays.js';
 
 /** Writes the record now; if the log does not answer, the end of the run or a restart writes it. */
 export async function updateRecord(context: ControlContext, record: RunRecord): Promise<void> {
@@ -23,7 +24,7 @@ export async function giveUpClaim(context: ControlContext, record: RunRecord): P
     await context.index.remove(record);
   } catch (thrown) {
     const { code, message } = toBridgeError(thrown);
-    // The next start with this id, or of this gateway, finds it bare.
+    leaveStray(context);
     context.logger.warn({ run_id: record.run.runId, code }, `record not removed: ${message}`);
   }
 }

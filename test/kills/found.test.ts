@@ -2,22 +2,18 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
-import { timestampNow } from '@bufbuild/protobuf/wkt';
-import { connect } from '@nats-io/transport-node';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Run_State, RunSchema } from '#gen/hep/bridge/v1/run_pb.js';
+import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { StartRunRequestSchema } from '#gen/hep/bridge/v1/run_service_pb.js';
 import type { BridgeClient } from '../../src/client/bridge-client.js';
 import { connectBridge } from '../../src/client/connect-bridge.js';
 import { startRequestHash } from '../../src/control/request-hash.js';
 import { toBridgeError } from '../../src/errors.js';
-import { openLog } from '../../src/log/open-log.js';
-import { DEFAULT_STREAM_OPTIONS } from '../../src/log/stream.js';
-import { partitionOf, runSubjectPrefix } from '../../src/log/subject.js';
 import { eventsOf, temporaryDir, verdictOf } from '../support/gateway.js';
 import { startNats, type TestNats } from '../support/nats.js';
 import { type ServedBridge, serveBridge } from '../support/served-bridge.js';
+import { claimRun } from './claim-run.js';
 import { livingRunProcesses, signalCommand, signalOfRun } from './processes.js';
 import { readLog } from './read-log.js';
 
@@ -90,7 +86,11 @@ describe('what the random kills found', () => {
     // One that was killed behind the claim and before the first event leaves just this.
     const probe = await client(dead).startRun({ ...request, runId: uuidv7() });
     await dead.kill('SIGKILL');
-    await claim(nats, request, probe.run?.ownerId ?? '');
+    await claimRun(nats, {
+      ...request,
+      ownerId: probe.run?.ownerId ?? '',
+      requestHash: startRequestHash(create(StartRunRequestSchema, request)),
+    });
 
     const answer = await other.startRun(request).then(
       () => 'started',
@@ -112,7 +112,11 @@ describe('what the random kills found', () => {
     await dead.kill('SIGKILL');
     // At the begin of a second: the bridge is back within the same one, or a little later.
     await delay(1_000 - (Date.now() % 1_000));
-    await claim(nats, request, probe.run?.ownerId ?? '');
+    await claimRun(nats, {
+      ...request,
+      ownerId: probe.run?.ownerId ?? '',
+      requestHash: startRequestHash(create(StartRunRequestSchema, request)),
+    });
     await serve(join(dir, 'a'), nats);
     await delay(LOST_AFTER_MS);
     await expect(other.getRun(runId)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
@@ -210,38 +214,4 @@ describe('what the random kills found', () => {
 function killKeeper(dataDir: string): boolean {
   const { pid } = JSON.parse(readFileSync(join(dataDir, 'keeper.json'), 'utf8')) as { pid: number };
   return signalCommand(pid, ['--data-dir', dataDir], 'SIGKILL');
-}
-
-/** The record of a run that a gateway has claimed and not begun. */
-async function claim(
-  nats: TestNats,
-  request: { runId: string; profile: string; prompt: string },
-  ownerId: string,
-): Promise<void> {
-  const connection = await connect({ servers: nats.url });
-  try {
-    const maxMessageBytes = 524_288;
-    const log = await openLog(connection, { ...DEFAULT_STREAM_OPTIONS, maxMessageBytes });
-    const { runId, profile } = request;
-    const partition = partitionOf(runId);
-    await log.index.create({
-      run: create(RunSchema, {
-        runId,
-        state: Run_State.STARTING,
-        partitionKey: runId,
-        partition,
-        ownerId,
-        profile,
-        createTime: timestampNow(),
-      }),
-      tenantToken: 'default',
-      subjectPrefix: runSubjectPrefix({ tenant: 'default', partition, runId }),
-      requestHash: startRequestHash(create(StartRunRequestSchema, request)),
-      actor: '',
-      strict: false,
-      policies: {},
-    });
-  } finally {
-    await connection.close();
-  }
 }

@@ -7,10 +7,13 @@ import { afterEach, expect, it } from 'vitest';
 import { type IngestRequest, IngestRequestSchema } from '#gen/hep/bridge/v1/ingest_service_pb.js';
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
 import { connectBridge } from '../../src/client/connect-bridge.js';
+import { ingestRequestHash } from '../../src/control/request-hash.js';
+import { toBridgeError } from '../../src/errors.js';
 import { temporaryDir, verdictOf } from '../support/gateway.js';
 import { ingestBytes } from '../support/ingest-bytes.js';
 import { startNats } from '../support/nats.js';
 import { type ServedBridge, serveBridge } from '../support/served-bridge.js';
+import { claimRun } from './claim-run.js';
 import { startHoldingProxy } from './holding-proxy.js';
 import { livingRunProcesses, signalOfRun } from './processes.js';
 
@@ -41,11 +44,11 @@ async function serveTwo() {
     () => starter.close(),
     () => watcher.close(),
   );
-  return { dir, proxy, slow, other, starter, watcher };
+  return { dir, nats, proxy, slow, other, starter, watcher };
 }
 
 async function serve(dataDir: string, natsUrl: string): Promise<ServedBridge> {
-  const config = [`lost_after: ${LOST_AFTER_MS}ms`];
+  const config = [`lost_after: ${LOST_AFTER_MS}ms`, 'reconnect_window: 1s'];
   const bridge = await serveBridge({ dataDir, config, args: ['--nats-url', natsUrl] });
   cleanUps.push(() => bridge.kill('SIGKILL'));
   return bridge;
@@ -120,4 +123,21 @@ it('a bridge that has just started does not end the run of a client that comes t
   const run = await ending;
   expect(run.detail).toBe('exit 0; no terminal frame');
   expect(verdictOf(run)).toBe('INCOMPLETE / NO_TERMINAL');
+}, 30_000);
+
+it('a run whose take-over failed, and whose client gave up, is not left in the hands of nobody', async () => {
+  const { nats, proxy, slow, starter, watcher } = await serveTwo();
+  const runId = uuidv7();
+  await claimRun(nats, { runId, ownerId: 'gone', profile: '', requestHash: ingestRequestHash() });
+  const reading = proxy.holdOne('STREAM.MSG.GET.HEP ');
+  const failing = ingestBytes(starter, { runId, stdout: Buffer.from(`${HEADER}\n`), exitCode: 0 });
+  await reading;
+  await expect(failing).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' });
+  proxy.release();
+  expect(slow.log()).toContain('taking over a run');
+  await expect
+    .poll(async () => await watcher.getRun(runId).catch((thrown) => toBridgeError(thrown).code), {
+      timeout: 8_000,
+    })
+    .toBe('RUN_NOT_FOUND');
 }, 30_000);

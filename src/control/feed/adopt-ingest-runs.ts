@@ -1,5 +1,6 @@
-import { toBridgeError } from '../../errors.js';
+import type { RunRecord } from '../../log/run-record.js';
 import type { ControlContext } from '../context.js';
+import { adoptOne } from '../own/adopt-one.js';
 import { takeUpIngestRun } from './take-up-ingest-run.js';
 
 /**
@@ -10,17 +11,17 @@ import { takeUpIngestRun } from './take-up-ingest-run.js';
 export async function adoptIngestRuns(context: ControlContext): Promise<number> {
   let adopted = 0;
   for (const entry of await context.ingestLedger.list()) {
-    const { runId } = entry.run;
-    try {
-      const known = await context.index.get(entry.tenantToken, runId);
-      const isOurs = known === undefined || known.run.ownerId === context.ownerId;
-      const taken = isOurs ? await takeUpIngestRun(context, entry) : undefined;
-      if (taken?.source === undefined) await context.ingestLedger.remove(runId);
-      else adopted += 1;
-    } catch (thrown) {
-      const { code, message } = toBridgeError(thrown);
-      context.logger.error({ run_id: runId, code }, `run not taken up: ${message}`);
-    }
+    if (await adoptOne(context, entry.run.runId, () => adoptEntry(context, entry))) adopted += 1;
   }
   return adopted;
+}
+
+async function adoptEntry(context: ControlContext, entry: RunRecord): Promise<boolean> {
+  const { runId } = entry.run;
+  const known = await context.index.get(entry.tenantToken, runId);
+  const isOurs = known === undefined || known.run.ownerId === context.ownerId;
+  const taken = isOurs ? await takeUpIngestRun(context, entry) : undefined;
+  if (taken?.source !== undefined) return true;
+  await context.ingestLedger.remove(runId);
+  return false;
 }

@@ -15,6 +15,7 @@ import { checkPolicies, policiesOf } from '../own/policy-request.js';
 import { findRecord } from '../read-runs.js';
 import { giveUpClaim, updateRecord } from '../record.js';
 import { ingestRequestHash } from '../request-hash.js';
+import { leaveStray } from '../strays.js';
 import { checkLabels, checkPartitionKey, checkRunId, refuseViolations } from '../validate.js';
 import { finishedMessage, openedMessage } from './ingest-response.js';
 import { ingestRun } from './ingest-run.js';
@@ -117,10 +118,16 @@ async function takeOver(context: ControlContext, record: RunRecord): Promise<Tak
   const facts = { run_id: run.runId, owner: ownerBefore };
   context.logger.info(facts, 'taking over a run: its client came here');
   run.ownerId = context.ownerId;
-  // The record first: its owner of before looks there before it calls the run lost.
-  await context.index.update(record);
-  if (ownerBefore !== context.ownerId) await context.ownerLink.release(ownerBefore, record);
-  return await takeUpIngestRun(context, record);
+  try {
+    // The record first: its owner of before looks there before it calls the run lost.
+    await context.index.update(record);
+    if (ownerBefore !== context.ownerId) await context.ownerLink.release(ownerBefore, record);
+    return await takeUpIngestRun(context, record);
+  } catch (thrown) {
+    // It stands in this gateway's name, and its client may never come again.
+    leaveStray(context);
+    throw thrown;
+  }
 }
 
 async function createIngestRun(

@@ -1,4 +1,3 @@
-import { toBridgeError } from '../../errors.js';
 import { adoptChild } from '../../ingest/child/child-source.js';
 import { spoolDir } from '../../ingest/spool/layout.js';
 import { listSpools, readRequest, removeSpool } from '../../ingest/spool/run-spool.js';
@@ -8,6 +7,7 @@ import type { ControlContext } from '../context.js';
 import { updateRecord } from '../record.js';
 import { spawnAgent } from '../start/spawn-agent.js';
 import { decodeSpoolRequest, type SpoolRequest } from '../start/spool-request.js';
+import { adoptOne } from './adopt-one.js';
 import { childRun } from './child-run.js';
 import { applyRestored, type RestoredRun, restoreRun } from './restore-run.js';
 
@@ -22,37 +22,31 @@ export async function adoptRuns(context: ControlContext): Promise<number> {
   const waiting = [...(await listSpools(context.dataDir))];
   let adopted = 0;
   async function adoptNext(): Promise<void> {
-    for (let runId = waiting.shift(); runId !== undefined; runId = waiting.shift()) {
-      if (await adoptRun(context, runId)) adopted += 1;
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const runId = next;
+      if (await adoptOne(context, runId, () => adoptRun(context, runId))) adopted += 1;
     }
   }
   await Promise.all(Array.from({ length: PARALLEL }, adoptNext));
   return adopted;
 }
 
-/** One run that cannot be taken up harms no other: it stays in the spool for the next start. */
 async function adoptRun(context: ControlContext, runId: string): Promise<boolean> {
-  try {
-    const request = decodeSpoolRequest(readRequest(spoolDir(context.dataDir, runId)));
-    const restored = request && (await restoreRun(context, request.record));
-    // Never in the log: its start was not answered, and nothing was spawned.
-    if (request === undefined || restored === undefined) {
-      if (request !== undefined) await context.index.remove(request.record);
-      await removeSpool(context.dataDir, runId);
-      return false;
-    }
-    applyRestored(request.record, restored, context.ownerId);
-    if (restored.finished !== undefined) {
-      await clearFinished(context, request);
-      return false;
-    }
-    await goOn(context, request, restored);
-    return true;
-  } catch (thrown) {
-    const { code, message } = toBridgeError(thrown);
-    context.logger.error({ run_id: runId, code }, `run not taken up: ${message}`);
+  const request = decodeSpoolRequest(readRequest(spoolDir(context.dataDir, runId)));
+  const restored = request && (await restoreRun(context, request.record));
+  // Never in the log: its start was not answered, and nothing was spawned.
+  if (request === undefined || restored === undefined) {
+    if (request !== undefined) await context.index.remove(request.record);
+    await removeSpool(context.dataDir, runId);
     return false;
   }
+  applyRestored(request.record, restored, context.ownerId);
+  if (restored.finished !== undefined) {
+    await clearFinished(context, request);
+    return false;
+  }
+  await goOn(context, request, restored);
+  return true;
 }
 
 async function goOn(

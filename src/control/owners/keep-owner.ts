@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BridgeError, toBridgeError } from '../../errors.js';
 import type { OwnerBeat, OwnerEntry } from '../../log/owner-store.js';
 import type { ControlContext } from '../context.js';
+import { endStrayRuns } from './end-strays.js';
 import { reapOwner } from './reap-owner.js';
 
 /** After this gateway stood still, it looks at its runs with so many heartbeats. */
@@ -100,6 +101,7 @@ export async function keepOwner(context: ControlContext): Promise<void> {
       try {
         await inTime(beatOnce(), beatMs);
         await inTime(watchOthers(), beatMs);
+        if (performance.now() >= context.strays.dueMs) void endStrayRuns(context);
         isTold = false;
       } catch (thrown) {
         const { code, message } = toBridgeError(thrown);

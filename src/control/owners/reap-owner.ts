@@ -1,6 +1,4 @@
 import { Run_State } from '#gen/hep/bridge/v1/run_pb.js';
-import { toBridgeError } from '../../errors.js';
-import { listSpools } from '../../ingest/spool/run-spool.js';
 import type { OwnerEntry } from '../../log/owner-store.js';
 import type { RunRecord } from '../../log/run-record.js';
 import type { ControlContext } from '../context.js';
@@ -28,32 +26,8 @@ export async function reapOwner(context: ControlContext, lost: OwnerEntry): Prom
   context.logger.warn({ ...facts, runs: ended }, 'its runs are over');
 }
 
-/**
- * At its start a gateway ends what stands in its own name and what neither its spool nor its ledger knows,
- * such as a start that was cut before anything was in the log.
- */
-export async function endStrayRuns(context: ControlContext): Promise<void> {
-  const { owned, claiming, ingestTakeUps } = context;
-  try {
-    // One that could not be taken up waits for the next start.
-    const ledger = await context.ingestLedger.list();
-    const waiting = new Set([
-      ...(await listSpools(context.dataDir)),
-      ...ledger.map(({ run }) => run.runId),
-    ]);
-    // A start, or a client that comes here with its run, may be faster.
-    const isStray = ({ run: { runId } }: RunRecord): boolean =>
-      !waiting.has(runId) && !owned.has(runId) && !claiming.has(runId) && !ingestTakeUps.has(runId);
-    const why = 'its gateway started again and found nothing of it in its data directory';
-    await endRunsOf(context, context.ownerId, why, async () => true, isStray);
-  } catch (thrown) {
-    const { code, message } = toBridgeError(thrown);
-    context.logger.warn({ code }, `stray runs not looked for: ${message}`);
-  }
-}
-
 /** The number of runs that this gateway ended; undefined if the owner is back. */
-async function endRunsOf(
+export async function endRunsOf(
   context: ControlContext,
   ownerId: string,
   why: string,
